@@ -10,7 +10,7 @@ import pytest
 
 from kgen.ops import expression
 from kgen.spec import Rowwise
-from kgen.targets.rows.folds_and_phases import maximum_of
+from kgen.targets.rows.online import exponentials_of, online_of
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import widest_vector
 
@@ -26,7 +26,7 @@ def row_plan(
     online: bool = False,
 ) -> RowPlan:
     spec = Rowwise(expression=text, shapes=shapes, dtype="f32", axes=tuple(range(-last, 0)))
-    together = maximum_of if online else None
+    together = exponentials_of if online else None
     return RowPlan(spec=spec, vector=vector, lanes=lanes, online=together)
 
 
@@ -58,12 +58,10 @@ def test_a_sum_of_exponentials_is_found_with_its_maximum() -> None:
     assert phases(plan) == [["maxnum", "sum"], []]
     (total,) = plan.phases[0].online
     assert total.relative_to == "maxnum"
-    assert (
-        str(total.rescaled) == "mul(sum, exp2(mul(sub(maxnum_before, maxnum), 1.4426950408889634)))"
-    )
-    # An infinite maximum is not subtracted here, so this one is another number.
-    assert phases(row_plan("logsumexp(x)", (3, 8), online=True)) == [["maxnum"], ["sum"], []]
-    assert maximum_of(plan.results[0]) is None
+    moved = online_of(total, plan.phases[0].folds[0]).moved
+    assert str(moved) == "mul(value, exp2(mul(sub(extreme, maxnum(x)), 1.4426950408889634)))"
+    assert phases(row_plan("logsumexp(x)", (3, 8), online=True)) == [["maxnum", "sum"], []]
+    assert exponentials_of(plan.results[0]) is None
 
 
 def test_exponentials_that_are_the_same_for_a_row_wait_for_their_maximum() -> None:

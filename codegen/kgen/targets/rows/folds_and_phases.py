@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kgen.ops import REDUCTIONS, Expression, Primitive, Reduction
-from kgen.ops.expression import node, reduce, variable, with_arguments
-from kgen.ops.patterns import bound
+from kgen.ops import REDUCTIONS, Expression, Reduction
 from kgen.targets.stream import StreamInput
 from kgen_runtime.values import frozen
 
@@ -28,14 +26,6 @@ class RowFold:
     def before(self) -> str:
         """Name of the maximum before the current step of an online sum."""
         return f"{self.relative_to}_before"
-
-    @property
-    def rescaled(self) -> Expression:
-        """Online sum, rescaled to the current maximum."""
-        (power,) = self.argument.arguments
-        distance = variable(self.before) - variable(self.relative_to)
-        factor = with_arguments(power, (distance, power.arguments[1]))
-        return variable(self.name) * with_arguments(self.argument, (factor,))
 
     @property
     def reduction(self) -> Reduction:
@@ -112,16 +102,3 @@ class RowOutput:
     @property
     def tensor(self) -> str:
         return self.name
-
-
-_X, _C = variable("x"), variable("c")
-_EXPONENTIALS = reduce("sum", node(Primitive.EXP2, (_X - reduce("maxnum", _X)) * _C))
-
-
-def maximum_of(step: Expression) -> Expression | None:
-    """Return the maximum M = maxnum(x) of a sum over the row of exp2((x - M) c) with a constant c;
-    None for any other step."""
-    found = bound(_EXPONENTIALS, step)
-    if found is None or found["c"].primitive is not Primitive.CONSTANT:
-        return None
-    return reduce("maxnum", found["x"])

@@ -38,10 +38,8 @@ class RowPlan:
 
     - `vector` divides the innermost dimension of the columns.
     - `native`: functions that the family computes in a better form than their expansion.
-    - `online` returns the reduction that another one is relative to. Both are computed in one
-      phase, so that a streamed row is read once less. `maximum_of` finds sums of exponentials
-      relative to the row's maximum, which are rescaled whenever the maximum grows (M. Milakov and
-      N. Gimelshein, "Online normalizer calculation for softmax", 2018).
+    - `online` returns the reduction that another one is relative to (rows/online.py). Both are
+      computed in one phase, so that a streamed row is read once less.
     """
 
     spec: Rowwise

@@ -13,6 +13,7 @@ from kgen.targets.cuda.expressions import PtxRenderer, RegisterType, renderer_of
 from kgen.targets.cuda.plan.constants import CONSTANTS
 from kgen.targets.expressions import Rendered
 from kgen.targets.rows.folds_and_phases import RowFold, RowPhase, RowVector
+from kgen.targets.rows.online import EXTREME, VALUE, online_of
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.stream import StreamInput
 from kgen_runtime.values import frozen
@@ -220,10 +221,10 @@ class RowPhases:
 
     def rescale(self, fold: RowFold, prefix: str) -> Rendered:
         """Return the lines that rescale an online sum, in its register, to the new maximum."""
-        names = (fold.name, fold.relative_to, fold.before)
-        known = {variable(name): f"%{name}" for name in names}
-        result = {fold.rescaled: f"%{fold.name}"}
-        rendered = self.renderer.compute([fold.rescaled], known, prefix, result)
+        top = next(each for each in self.row.folds if each.name == fold.relative_to)
+        moved, value = online_of(fold, top).moved, f"%{fold.name}"
+        known = {VALUE: value, EXTREME: f"%{fold.before}", top.step: f"%{top.name}"}
+        rendered = self.renderer.compute([moved], known, prefix, {moved: value})
         return replace(rendered, numbers=rendered.numbers[:-1])
 
     def _load(self, of: StreamInput, phase: RowPhase, piece: RowVector) -> RowAccess:

@@ -15,7 +15,8 @@ from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.row_phases import PhasePlan, RowPhases
 from kgen.targets.header import counted
 from kgen.targets.powers_of_two import log2
-from kgen.targets.rows.folds_and_phases import RowInput, RowOutput, maximum_of
+from kgen.targets.rows.folds_and_phases import RowInput, RowOutput
+from kgen.targets.rows.online import exponentials_of
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import is_interleaved, tile_of, walked_itemsize, widest_vector
 from kgen_runtime.values import frozen
@@ -39,7 +40,7 @@ class RowwisePlan(cuda_plan.FormulaPlan):
             vector=self.schedule.vector,
             lanes=self.threads_per_row,
             native=renderer_of(self.target, self.type).native,
-            online=None if self.schedule.resident else maximum_of,
+            online=None if self.schedule.resident else exponentials_of,
         )
 
     # -- a row's threads -----------------------------------------------------------------------
