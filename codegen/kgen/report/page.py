@@ -159,7 +159,7 @@ def _times(facts: PageContent) -> Content:
     numbers = ("step", "time", "share")
     header = [tag("th", name, class_="number" if name in numbers else None) for name in names]
     return [
-        tag("p", _sentence(times.source)),
+        tag("p", f"{times.source[:1].upper()}{times.source[1:]}."),
         tag(
             "p",
             "Steps are grouped by kernel; the kernel with the largest total time comes first. "
@@ -313,7 +313,3 @@ def _seconds(value: float) -> str:
         if value >= factor:
             return f"{value / factor:.3g} {unit}"
     return f"{value * 1e9:.3g} ns"
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."

@@ -23,7 +23,6 @@ from dataclasses import dataclass
 
 from kgen import targets
 from kgen.errors import SpecError, TargetError
-from kgen.schedule import Schedule
 from kgen.spec import DType, Layout, Matmul
 from kgen.targets.base import Target
 from kgen.targets.choose import (
@@ -137,7 +136,7 @@ class Survey:
             found = family.predicted(spec, target, schedule)
             if model is not None and found is not None:
                 worst = max(worst, min(abs(math.log2(found.seconds / model.seconds)), 1.0))
-            elif is_other(schedule, family.choose(spec, target)):
+            elif without_origin(schedule) != without_origin(family.choose(spec, target)):
                 worst = max(worst, 0.5)
         return worst
 
@@ -200,7 +199,3 @@ def resized(spec: Matmul, m: int, n: int, k: int) -> Matmul | None:
         return Matmul(m=m, n=n, k=k, **fields)  # type: ignore[arg-type]
     except SpecError:
         return None
-
-
-def is_other(one: Schedule, other: Schedule) -> bool:
-    return without_origin(one) != without_origin(other)

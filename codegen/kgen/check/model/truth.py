@@ -113,7 +113,7 @@ def truth(
         deviation = {name: _apart(exact[name], plain[name]) for name in outputs}
         if products is not None:
             moved = {name: _farthest(exact[name], plain[name]) for name in outputs}
-    numbers = quantized_values(model)
+    numbers = frozenset(n.output[0] for n in model.graph.node if n.op_type in QUANTIZING)
     for factor in (1.0 + NEAR_TIES, 1.0 - NEAR_TIES) if numbers else ():
         others = _values(with_factors(in_f64(model), factor), wide, path, weights, products)
         for name in others.keys() & exact.keys():
@@ -131,11 +131,6 @@ def truth(
         moved=moved,
         quantized=numbers,
     )
-
-
-def quantized_values(model: onnx.ModelProto) -> frozenset[str]:
-    """Return the names of the numbers that operators quantise."""
-    return frozenset(n.output[0] for n in model.graph.node if n.op_type in QUANTIZING)
 
 
 def with_factors(model: onnx.ModelProto, factor: float) -> onnx.ModelProto:

@@ -56,9 +56,8 @@ def _groups(graph: Graph) -> Iterable[list[Sibling]]:
         after = uses.get(sibling.end.id, [])
         if sibling.end.id in outputs or not after:
             continue
-        if all(isinstance(use.operation, ViewNode | ProductNode) for use in after) and _is_aligned(
-            value
-        ):
+        is_aligned = value.shape[-1] * value.dtype.itemsize % ALIGNMENT == 0
+        if is_aligned and all(isinstance(use.operation, ViewNode | ProductNode) for use in after):
             key = (operation.a, bool(sibling.bias), value.shape[:-1])
             found.setdefault(key, []).append(sibling)
     return found.values()
@@ -71,10 +70,6 @@ def _is_matrix(graph: Graph, name: str) -> bool:
 
 def _is_constant(value: GraphValue) -> bool:
     return isinstance(value.operation, SourceNode) and value.operation.kind == "constant"
-
-
-def _is_aligned(product: GraphValue) -> bool:
-    return product.shape[-1] * product.dtype.itemsize % ALIGNMENT == 0
 
 
 def _sibling(graph: Graph, product: GraphValue, uses: Sequence[GraphValue]) -> Sibling:

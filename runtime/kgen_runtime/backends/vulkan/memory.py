@@ -46,10 +46,6 @@ class MemoryKind(Enum):
             vk = driver()
             yield sum(getattr(vk, f"VK_MEMORY_PROPERTY_{name}_BIT") for name in names)
 
-    @property
-    def is_mapped(self) -> bool:
-        return self is not MemoryKind.DEVICE
-
 
 class MemoryBlock:
     """Memory allocation that is bound to one VkBuffer.
@@ -150,7 +146,7 @@ class VulkanMemory:
             raise
         try:
             call("vkBindBufferMemory", self._device, handle, memory, 0)
-            host = self._map(memory, nbytes) if kind.is_mapped else None
+            host = self._map(memory, nbytes) if kind is not MemoryKind.DEVICE else None
         except BaseException:
             vk.vkDestroyBuffer(self._device, handle, None)
             vk.vkFreeMemory(self._device, memory, None)

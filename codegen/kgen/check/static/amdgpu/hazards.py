@@ -33,7 +33,7 @@ _VECTOR_AFTER_SCALAR = 2
 
 def hazards(code: Sequence[Decoded], arch: str) -> list[Finding]:
     def step(state: State, ins: Decoded) -> State:
-        passed = _wait_states(ins)
+        passed = int(ins.operands[0], 0) + 1 if ins.opcode == "s_nop" else 1
         after = {at: count + passed for at, count in state.items() if count + passed <= _FAR}
         if ins.opcode.startswith("v_"):
             after[ins.at] = 0
@@ -49,10 +49,6 @@ def hazards(code: Sequence[Decoded], arch: str) -> list[Finding]:
                     Finding(at=ins.at, instruction=str(ins), after=str(code[at]), what=what)
                 )
     return found
-
-
-def _wait_states(ins: Decoded) -> int:
-    return int(ins.operands[0], 0) + 1 if ins.opcode == "s_nop" else 1
 
 
 def _needed(before: Decoded, ins: Decoded, arch: str) -> tuple[int, str]:

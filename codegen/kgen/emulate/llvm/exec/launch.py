@@ -109,7 +109,7 @@ class _Launch:
         self.random = np.random.default_rng(self.seed) if self.seed else None
         self.block = request.block
         self.wave = wave_size(function) if function.kernel else 1
-        self.lanes = _aligned(math.prod(self.block), self.wave)
+        self.lanes = -(-math.prod(self.block) // self.wave) * self.wave
         self.races: GlobalShadow | None = None
         self.memory = GlobalMemory()
         self.events = Events()
@@ -254,7 +254,3 @@ def _paired(
             f"{len(function.parameters)} in the order of its definition"
         )
     return zip(function.parameters, arguments, strict=True)
-
-
-def _aligned(offset: int, align: int) -> int:
-    return -(-offset // align) * align

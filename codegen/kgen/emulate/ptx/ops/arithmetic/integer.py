@@ -52,7 +52,7 @@ def _add_or_subtract(function: Binary) -> Builder:
 
         def saturating(a: Array, b: Array) -> Array:
             limits = np.iinfo(np.int32)
-            return _clip(function(a.astype(np.int64), b), limits.min, limits.max, np.int32)
+            return np.clip(function(a.astype(np.int64), b), limits.min, limits.max).astype(np.int32)
 
         return apply(decoder, operands, saturating, [type_, type_], type_)
 
@@ -78,10 +78,6 @@ def _not_below_zero(function: Binary) -> Binary:
         return result
 
     return clipped
-
-
-def _clip(value: Array, low: int, high: int, dtype: type) -> Array:
-    return np.clip(value, low, high).astype(dtype)
 
 
 def high_product(a: Array, b: Array) -> Array:

@@ -83,7 +83,7 @@ def _arrive(drop: bool) -> Callable[[Decoder, OpcodeWords, Sequence[Operand]], A
     def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
         expects, no_complete = words.flag("expect_tx"), words.flag("noComplete")
         releases = synchronises(words, release=True)
-        place = 1 if len(operands) > 1 and not _is_address(operands[0]) else 0
+        place = 1 if len(operands) > 1 and isinstance(operands[0], Register) else 0
         target = None
         if place and operands[0] != SINK:
             target = decoder.target(operands[0], _B64)
@@ -110,10 +110,6 @@ def _arrive(drop: bool) -> Callable[[Decoder, OpcodeWords, Sequence[Operand]], A
         return run
 
     return build
-
-
-def _is_address(operand: Operand) -> bool:
-    return not isinstance(operand, Register)
 
 
 def _transaction(

@@ -91,7 +91,8 @@ class GuardedStaging(Staging):
     @cached_property
     def table(self) -> StepTable:
         """Table of K-tiles. Each K-tile loads the entry of the next one."""
-        is_masked = bool(self.access.guards) or self.ragged_rows or self.ragged_k
+        has_ragged_k = self.access.depth % self.block_k != 0
+        is_masked = bool(self.access.guards) or self.ragged_rows or has_ragged_k
         return StepTable(
             access=self.access,
             masks=self.masks if is_masked else None,
@@ -102,10 +103,6 @@ class GuardedStaging(Staging):
             by_sign=is_masked and self.by_sign,
             end=2**31,
         )
-
-    @property
-    def ragged_k(self) -> bool:
-        return self.access.depth % self.block_k != 0
 
     @cached_property
     def masks(self) -> RowMasks:
