@@ -17,9 +17,9 @@ target triple = "x86_64-unknown-linux-gnu"
 define void @conv2d_1x10x3x4_10x1x3x3_s8_nhwc_hwio_p1_pvm7_g10_to_f32_bias_relu(ptr %a, ptr %b, ptr %bias, ptr %out, i64 %begin, i64 %end) #0 {
 entry:
   %begin.row = mul nuw i64 %begin, 182
-  %end.tasks = mul nuw i64 %end, 182
-  %end.row.less = icmp ult i64 %end.tasks, 3
-  %end.row = select i1 %end.row.less, i64 %end.tasks, i64 3
+  %end.row.tasks = mul nuw i64 %end, 182
+  %end.row.less = icmp ult i64 %end.row.tasks, 3
+  %end.row = select i1 %end.row.less, i64 %end.row.tasks, i64 3
   br label %r.enter
 r.enter:
   br label %r.head

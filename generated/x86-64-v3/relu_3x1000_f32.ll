@@ -15,9 +15,9 @@ define void @relu_3x1000_f32(ptr %x.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 
 entry:
   ; ---- addresses
   %begin.unit = mul nuw i64 %begin, 65536
-  %end.tasks = mul nuw i64 %end, 65536
-  %end.unit.less = icmp ult i64 %end.tasks, 3000
-  %end.unit = select i1 %end.unit.less, i64 %end.tasks, i64 3000
+  %end.unit.tasks = mul nuw i64 %end, 65536
+  %end.unit.less = icmp ult i64 %end.unit.tasks, 3000
+  %end.unit = select i1 %end.unit.less, i64 %end.unit.tasks, i64 3000
 
   ; ---- prologue: the first vector, which contain the first aligned address
   %f.x.at = getelementptr float, ptr %x.ptr, i64 %begin.unit

@@ -14,9 +14,9 @@ define void @relu_add_12x10_f32(ptr %x.ptr, ptr %b.ptr, ptr %out.ptr, i64 %begin
 entry:
   ; ---- addresses
   %begin.unit = mul nuw i64 %begin, 819
-  %end.tasks = mul nuw i64 %end, 819
-  %end.unit.less = icmp ult i64 %end.tasks, 2
-  %end.unit = select i1 %end.unit.less, i64 %end.tasks, i64 2
+  %end.unit.tasks = mul nuw i64 %end, 819
+  %end.unit.less = icmp ult i64 %end.unit.tasks, 2
+  %end.unit = select i1 %end.unit.less, i64 %end.unit.tasks, i64 2
   br label %blocks.enter
 blocks.enter:
   br label %blocks.head

@@ -34,9 +34,9 @@ define void @add_mul_gelu_5x12_f32(ptr %x.ptr, ptr %bias.ptr, ptr %scale.ptr, pt
 entry:
   ; ---- addresses
   %begin.unit = mul nuw i64 %begin, 5461
-  %end.tasks = mul nuw i64 %end, 5461
-  %end.unit.less = icmp ult i64 %end.tasks, 5
-  %end.unit = select i1 %end.unit.less, i64 %end.tasks, i64 5
+  %end.unit.tasks = mul nuw i64 %end, 5461
+  %end.unit.less = icmp ult i64 %end.unit.tasks, 5
+  %end.unit = select i1 %end.unit.less, i64 %end.unit.tasks, i64 5
   br label %r.enter
 r.enter:
   br label %r.head

@@ -16,9 +16,9 @@ define void @concat_gather_8x12_f32(ptr %x.ptr, ptr %table.ptr, ptr %index.ptr, 
 entry:
   ; ---- addresses
   %begin.unit = mul nuw i64 %begin, 5461
-  %end.tasks = mul nuw i64 %end, 5461
-  %end.unit.less = icmp ult i64 %end.tasks, 8
-  %end.unit = select i1 %end.unit.less, i64 %end.tasks, i64 8
+  %end.unit.tasks = mul nuw i64 %end, 5461
+  %end.unit.less = icmp ult i64 %end.unit.tasks, 8
+  %end.unit = select i1 %end.unit.less, i64 %end.unit.tasks, i64 8
   br label %r.enter
 r.enter:
   br label %r.head

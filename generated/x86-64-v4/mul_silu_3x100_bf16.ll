@@ -28,9 +28,9 @@ define void @mul_silu_3x100_bf16(ptr %gate.ptr, ptr %up.ptr, ptr %out.ptr, i64 %
 entry:
   ; ---- addresses
   %begin.unit = mul nuw i64 %begin, 65536
-  %end.tasks = mul nuw i64 %end, 65536
-  %end.unit.less = icmp ult i64 %end.tasks, 300
-  %end.unit = select i1 %end.unit.less, i64 %end.tasks, i64 300
+  %end.unit.tasks = mul nuw i64 %end, 65536
+  %end.unit.less = icmp ult i64 %end.unit.tasks, 300
+  %end.unit = select i1 %end.unit.less, i64 %end.unit.tasks, i64 300
 
   ; ---- mainloop: 1 vectors of 16 elements per step
   %length = sub nuw i64 %end.unit, %begin.unit

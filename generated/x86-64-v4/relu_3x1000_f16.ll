@@ -14,9 +14,9 @@ define void @relu_3x1000_f16(ptr %x.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 
 entry:
   ; ---- addresses
   %begin.unit = mul nuw i64 %begin, 65536
-  %end.tasks = mul nuw i64 %end, 65536
-  %end.unit.less = icmp ult i64 %end.tasks, 3000
-  %end.unit = select i1 %end.unit.less, i64 %end.tasks, i64 3000
+  %end.unit.tasks = mul nuw i64 %end, 65536
+  %end.unit.less = icmp ult i64 %end.unit.tasks, 3000
+  %end.unit = select i1 %end.unit.less, i64 %end.unit.tasks, i64 3000
 
   ; ---- mainloop: 4 vectors of 32 elements per step
   %length = sub nuw i64 %end.unit, %begin.unit

@@ -16,9 +16,9 @@ define void @scatter_2x1x8_f32(ptr %cache.ptr, ptr %pos.ptr, ptr %rows.ptr, ptr 
 entry:
   ; ---- addresses
   %begin.unit = mul nuw i64 %begin, 8192
-  %end.tasks = mul nuw i64 %end, 8192
-  %end.unit.less = icmp ult i64 %end.tasks, 2
-  %end.unit = select i1 %end.unit.less, i64 %end.tasks, i64 2
+  %end.unit.tasks = mul nuw i64 %end, 8192
+  %end.unit.less = icmp ult i64 %end.unit.tasks, 2
+  %end.unit = select i1 %end.unit.less, i64 %end.unit.tasks, i64 2
   br label %r.enter
 r.enter:
   br label %r.head
