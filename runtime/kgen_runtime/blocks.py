@@ -7,6 +7,7 @@ conversion.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 BLOCK, BLOCK_BYTES = 32, 18
 #: Offset that is added to each number in memory.
 OFFSET = 8
+#: Numbers that 4 bits tell apart.
+COUNT = 16
 #: Distance from a whole number within which a quotient of weights in f16 is whole, and numbers of a
 #: block that are divided first.
 NEAR, PROBE = 2.0**-7, 2
@@ -51,43 +54,73 @@ def rounded(weights: Array) -> npt.NDArray[np.uint8]:
 
     A block of numbers that are already multiples of a scale, from -8 to 7, keeps these multiples.
     """
+    return _rounded(weights, keeps_zero_points=False)[0]
+
+
+def rounded_and_added(weights: Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]:
+    """Quantise rows of f32 as `rounded`; return the blocks and a number [row, block] to add to each
+    number of a block, which is 0 unless the row is quantised already with zero points.
+
+    That is a row whose every block has at most 16 evenly spaced numbers, with zero among them or
+    not. It keeps these numbers.
+    """
+    return _rounded(weights, keeps_zero_points=True)
+
+
+def _rounded(
+    weights: Array, *, keeps_zero_points: bool
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]:
     import numpy as np
 
     rows, count = weights.shape
     blocks = -(-count // BLOCK)
-    padded = np.zeros((rows, blocks * BLOCK))
-    padded[:, :count] = weights
+    padded = np.pad(weights.astype(np.float64), ((0, 0), (0, blocks * BLOCK - count)), mode="edge")
     padded = padded.reshape(rows, blocks, BLOCK)
     places = np.abs(padded).argmax(axis=-1, keepdims=True)
-    farthest = np.take_along_axis(padded, places, axis=-1)
-    scales = (farthest / _multiples(padded, farthest)).astype(np.float16)
-    steps = np.where(scales == 0.0, 1.0, scales.astype(np.float64))
-    numbers = np.clip(np.rint(padded / steps), -OFFSET, OFFSET - 1).astype(np.int8)
-    return packed(numbers.reshape(rows, -1)[:, :count], scales[:, :, 0])
+    farthest = np.take_along_axis(padded, places, axis=-1)[..., 0]
+    # -8 comes first, then the others by their size.
+    tops = (-OFFSET, *(sign * size for size in range(OFFSET - 1, 0, -1) for sign in (1, -1)))
+    multiples = _multiples(padded, np.zeros_like(farthest), farthest, tops, -OFFSET)
+    exact = farthest / np.where(multiples == 0, -OFFSET, multiples)
+    added = np.zeros((rows, blocks))
+    if keeps_zero_points:
+        least = padded.min(axis=-1)
+        spans = padded.max(axis=-1) - least
+        steps = np.where(multiples == 0, _multiples(padded, least, spans, range(1, COUNT), 0), 0)
+        kept = (multiples != 0) | (steps != 0)
+        spaced = (steps != 0) & kept.all(axis=-1, keepdims=True)
+        exact = np.where(spaced, spans / np.where(spaced, steps, 1), exact)
+        added = np.where(spaced, least + OFFSET * exact, 0.0)
+        padded -= added[..., None]
+    scales = exact.astype(np.float16)
+    divisors = np.where(scales == 0.0, 1.0, scales.astype(np.float64))
+    padded /= divisors[..., None]
+    numbers = np.clip(np.rint(padded), -OFFSET, OFFSET - 1).astype(np.int8)
+    return packed(numbers.reshape(rows, -1)[:, :count], scales), added.astype(np.float32)
 
 
-def _multiples(padded: Array, farthest: Array) -> Array:
-    """Return the multiple of the scale that the farthest number of each block becomes."""
+def _multiples(
+    numbers: Array, least: Array, spans: Array, tops: Iterable[int], low: int
+) -> npt.NDArray[np.int64]:
+    """Return for each block the first of `tops` for which all numbers are whole multiples of span /
+    top above `least`, from `low` on and no more than 16; 0 for a block without one."""
     import numpy as np
 
     def are_whole(quotients: Array, top: int) -> Array:
         multiples = quotients * top
         return np.asarray(np.abs(multiples - np.rint(multiples)) <= NEAR)
 
-    def fit(numbers: Array, whole: Array, top: int) -> Array:
-        quotients = numbers / whole
+    def fit(quotients: Array, top: int) -> Array:
         nearest = np.rint(quotients * top)
-        fits = (nearest >= -OFFSET) & (nearest < OFFSET)
+        fits = (nearest >= low) & (nearest < low + COUNT)
         return np.asarray((are_whole(quotients, top) & fits).all(axis=-1))
 
-    found = np.full(farthest.shape, -OFFSET)
-    left = farthest[..., 0] != 0.0
+    found = np.zeros(spans.shape, np.int64)
+    divisors = np.where(spans == 0.0, 1.0, spans)
     # Most blocks of other weights fail in their first places.
-    divisors = np.where(left, farthest[..., 0], 1.0)
-    first = [padded[..., place] / divisors for place in range(PROBE)]
-    # -8 comes first, then the others by their size.
-    for top in (-OFFSET, *(sign * size for size in range(OFFSET - 1, 0, -1) for sign in (1, -1))):
-        at = np.logical_and.reduce([left, *(are_whole(each, top) for each in first)])
-        at[at] = fit(padded[at], farthest[at], top)
-        found[at], left = top, left & ~at
+    first = [(numbers[..., place] - least) / divisors for place in range(PROBE)]
+    for top in tops:
+        at = np.logical_and.reduce([found == 0, *(are_whole(each, top) for each in first)])
+        at[at] = fit((numbers[at] - least[at][:, None]) / divisors[at][:, None], top)
+        found[at] = top
     return found

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import onnx
 import pytest
 from onnx import numpy_helper
 
 import kgen
+import kgen_runtime
 from kgen.check.model.narrow import ROUNDED, products_of, weights_of
 from kgen.check.model.steps import ProgramResult, verify_program
 from kgen.check.model.truth import truth
@@ -342,6 +344,72 @@ def test_weights_of_4_bits_keep_their_numbers(kind: type[np.floating[Any]]) -> N
     made = in_f32(blocks.rounded(weights.astype(np.float32)), 64)
     np.testing.assert_allclose(made, weights, rtol=0 if kind is np.float32 else 2**-9)
     assert np.array_equal(made, ROUNDED["s4"](weights.astype(np.float64)))
+
+
+@pytest.mark.parametrize("zeros", ["whole", "fractions"])
+def test_weights_of_4_bits_keep_their_zero_points(zeros: str) -> None:
+    """Rows of blocks with zero points, the last block in part; one of them has other numbers, too,
+    and is rounded as without them."""
+    rng = np.random.default_rng(1)
+    numbers = rng.integers(0, 16, (40, 70))
+    scales = rng.uniform(0.01, 0.1, (40, 3)).astype(np.float16).astype(np.float32)
+    points = rng.uniform(0, 15, (40, 3)).astype(np.float32)
+    points = np.rint(points) if zeros == "whole" else points
+    every = [np.repeat(each, 32, 1)[:, :70] for each in (scales, points)]
+    weights = ((numbers - every[1]) * every[0]).astype(np.float32)
+    weights[7, 40] += 0.003
+    packed, added = blocks.rounded_and_added(weights)
+    made = in_f32(packed, 70) + np.repeat(added, 32, 1)[:, :70]
+    others = np.arange(40) != 7
+    np.testing.assert_allclose(made[others], weights[others], rtol=0, atol=2e-7)
+    assert (added[others] != 0.0).any(axis=1).all() and not added[7].any()
+    assert np.array_equal(packed[7], blocks.rounded(weights)[7])
+    np.testing.assert_allclose(made, ROUNDED["s4"](weights.astype(np.float64)), rtol=0, atol=2e-7)
+
+
+def in_bits(style: str, k: int, n: int, block: int) -> tuple[onnx.ModelProto, Any]:
+    """Return a model of one product with weights of 4 bits and zero points, and the weights."""
+    m, count, rng = Maker(opset=21), -(-k // block), np.random.default_rng(2)
+    x = m.input("x", (3, k))
+    numbers = rng.integers(0, 16, (n, count, block)).astype(np.uint8)
+    points = rng.integers(0, 16, (n, count)).astype(np.uint8)
+    scales = rng.uniform(0.01, 0.1, (n, count)).astype(np.float16).astype(np.float32)
+    wide = (numbers - points[..., None].astype(np.float64)) * scales[..., None]
+    if style == "MatMulNBits":
+        halves = np.pad(points, ((0, 0), (0, count % 2)))
+        given = numbers[..., ::2] | numbers[..., 1::2] << 4, scales
+        inputs = [*given, halves[:, ::2] | halves[:, 1::2] << 4]
+        names = [m.constant(array, array.dtype) for array in inputs]
+        sizes = {"K": k, "N": n, "bits": 4, "block_size": block}
+        y = m.add(style, x, *names, domain="com.microsoft", **sizes)
+    else:
+        u4 = ml_dtypes.uint4
+        rows = numbers.reshape(n, -1)[:, :k].astype(u4), scales, points.astype(u4)
+        names = [m.constant(array.T, array.dtype) for array in rows]
+        y = m.add("MatMul", x, m.add("DequantizeLinear", *names, axis=0, block_size=block))
+    return m.model(y), wide.reshape(n, -1)[:, :k]
+
+
+@pytest.mark.parametrize(
+    ("style", "k", "block"), [("MatMulNBits", 256, 128), ("MatMulNBits", 70, 32), ("QDQ", 96, 32)]
+)
+def test_a_model_with_zero_points_of_4_bits(style: str, k: int, block: int, tmp_path: Path) -> None:
+    """Weights stay in 4 bits, with a scale in 16 bits and a number in f32 for each block of 32, and
+    the result is that of the model."""
+    proto, weights = in_bits(style, k, 40, block)
+    onnx.save(proto, tmp_path / "m.onnx")
+    (found,) = verified(tmp_path / "m.onnx", "s4", ["x86-64-v3"])
+    assert found.passed, (found.first_wrong, found.outputs, found.reason)
+    assert max(found.deviation.values()) < 1e-6
+    bundle = kgen.compile_model(tmp_path / "m.onnx", ["x86-64-v3"], weights="s4").bundle
+    (program,) = bundle.manifest.programs
+    stored = sum({weight.file: weight.nbytes for weight in program.weights}.values())
+    assert stored <= 48 * -(-k // 32) * (16 + 2 + 4) + 128
+    bundle.save(tmp_path / "m.kgen")
+    x = np.random.default_rng(4).standard_normal((3, k)).astype(np.float32)
+    with kgen_runtime.load(tmp_path / "m.kgen", device="cpu", num_threads=1) as loaded:
+        y = loaded.program.run(x=x)
+    np.testing.assert_allclose(y, x.astype(np.float64) @ weights.T, rtol=0, atol=2e-5)
 
 
 def in_f32(packed: np.ndarray[Any, Any], count: int) -> np.ndarray[Any, Any]:

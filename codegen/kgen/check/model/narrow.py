@@ -157,24 +157,48 @@ def to_s4(columns: Array) -> Array:
     """Round blocks of 32 numbers to s4 and back.
 
     The first number of largest magnitude becomes -8 times the scale, which is f16. It becomes
-    another multiple if the whole block then has whole multiples that s4 holds.
+    another multiple if the whole block then has whole multiples that s4 holds. A column whose every
+    block has such multiples, of zero or of its least number, keeps all of them.
     """
     found: Array = np.zeros_like(columns)
+    spaced: Array = np.zeros_like(columns)
+    is_kept = np.full(columns.shape[:-1], True)
     for start in range(0, columns.shape[-1], 32):
         part = columns[..., start : start + 32]
         least, most = part.min(axis=-1), part.max(axis=-1)
         first = np.argmin(part, axis=-1) < np.argmax(part, axis=-1)
         is_least = (-least > most) | ((-least == most) & first)
         top = np.where(is_least, least, most)
-        scales = top / -8.0
+        scales = np.full_like(top, np.nan)
         # The last multiple that fits is taken: -8 before 7, -7, 6, ...
         for multiple in (-1, 1, -2, 2, -3, 3, -4, 4, -5, 5, -6, 6, -7, 7, -8):
             kept = np.where(top == 0.0, np.nan, top / multiple)
             scales = np.where(are_whole(part / kept[..., None]), kept, scales)
+        is_known = np.isfinite(scales) | (top == 0.0)
+        scales = np.where(np.isfinite(scales), scales, top / -8.0)
         scales = scales.astype(np.float16).astype(np.float64)[..., None]
         steps = np.where(scales == 0.0, 1.0, scales)
-        found[..., start : start + 32] = np.clip(np.rint(part / steps), -8.0, 7.0) * scales
-    return found
+        rounded = np.clip(np.rint(part / steps), -8.0, 7.0) * scales
+        found[..., start : start + 32] = rounded
+        numbers, fits = evenly_spaced(part, least[..., None], most[..., None])
+        spaced[..., start : start + 32] = np.where(is_known[..., None], rounded, numbers)
+        is_kept &= is_known | fits
+    return np.where(is_kept[..., None], spaced, found)
+
+
+def evenly_spaced(part: Array, least: Array, most: Array) -> tuple[Array, Array]:
+    """Round rows of at most 16 evenly spaced numbers to a step in f16, with the eighth number above
+    the least in f32; the second result says which rows are such."""
+    found, fits = np.zeros_like(part), np.full(part.shape[:-1], False)
+    for count in range(15, 0, -1):
+        step = np.where(most > least, (most - least) / count, np.nan)
+        number = np.rint((part - least) / step)
+        near = np.abs((part - least) / step - number) <= 1 / 128
+        at = np.all(near, axis=-1)
+        middle = (least + 8.0 * step).astype(np.float32).astype(np.float64)
+        whole = middle + (number - 8.0) * step.astype(np.float16).astype(np.float64)
+        found, fits = np.where(at[..., None], whole, found), fits | at
+    return found, fits
 
 
 def are_whole(multiples: Array) -> Array:

@@ -1,8 +1,9 @@
 """Weight-only quantisation: constant weights of products in bf16, s8 or s4.
 
 s8 has a scale per column, and the largest weight of a column becomes 127; s4 has a scale per block
-of 32 (:mod:`kgen_runtime.blocks`). Each weight becomes the nearest number of the type. Scales
-become part of the product's epilogue. Convolutions support bf16 and s8, with a scale per output
+of 32 (:mod:`kgen_runtime.blocks`). Each weight becomes the nearest number of the type. Scales of s8
+become part of the product's epilogue. Zero points of columns that a model stores in 4 bits become a
+second, small product. Convolutions support bf16 and s8, with a scale per output
 channel; depthwise convolutions keep their weights. An embedding table whose transpose a product
 reads (tied weights) is looked up in its narrow form.
 """
@@ -184,8 +185,7 @@ class _Narrowing(Rewriting):
             return self.take(value, self.add(made, value))
         array = self.finite(name, array)
         if self.dtype is BType.S4:
-            weights = self.blocks(shown, array)
-            return self.take(value, self.add(ProductNode(a=a, b=weights.id), value))
+            return self.take(value, self.by_blocks(value, a, shown, array))
         columns = [self.largest(part) for part in name.split(BESIDE)]
         found = [column for column in columns if column is not None]
         whole = len(found) == len(columns)
@@ -206,12 +206,37 @@ class _Narrowing(Rewriting):
             )
         return array
 
-    def blocks(self, name: str, array: Array) -> GraphValue:
-        """Return a matrix quantised to s4, whose columns are stored as rows of blocks."""
-        rows = self.constant(name, blocks.rounded(array.T), DType.U8)
-        shown = self.builder.add(rows.operation, array.T.shape, rows.dtype)
+    def by_blocks(self, value: GraphValue, a: str, name: str, array: Array) -> GraphValue:
+        """Return a product with a matrix of s4.
+
+        A matrix with zero points is one without, and a number to add for each block: a small matrix
+        that multiplies the sums of the blocks of A.
+        """
+        b = self.builder
+        numbers, added = blocks.rounded_and_added(array.T)
+        rows = self.constant(name, numbers, DType.U8)
+        shown = b.add(rows.operation, array.T.shape, rows.dtype)
         self.names[shown.id] = name
-        return self.builder.permute(shown, (1, 0))
+        product = self.add(ProductNode(a=a, b=b.permute(shown, (1, 0)).id), value)
+        if not added.any():
+            return product
+        beside = self.constant(f"{name}:added", added.T, DType.F32)
+        sums = self.sums_of_blocks(b.values[a], value.nodes)
+        other = self.add(ProductNode(a=sums.id, b=beside.id), value)
+        total = call("add", (variable(product.id), variable(other.id)))
+        return self.add(FormulaNode(expression=total), value)
+
+    def sums_of_blocks(self, a: GraphValue, nodes: tuple[str, ...]) -> GraphValue:
+        """Return the sums of the last axis' blocks, the last of which may be a part of one."""
+        b, (*outer, k) = self.builder, a.shape
+        count = -(-k // blocks.BLOCK)
+        if past := count * blocks.BLOCK - k:
+            padded = FormulaNode(expression=view("pad", (variable(a.id), len(outer), 0, past, 0.0)))
+            a = b.add(padded, (*outer, k + past), a.dtype, nodes)
+        split = b.reshape(a, (*outer, count, blocks.BLOCK))
+        total = FormulaNode(expression=call("sum", (variable(split.id),)), axes=(a.rank,))
+        sums = b.add(total, (*outer, count, 1), a.dtype, nodes)
+        return b.reshape(sums, (*outer, count))
 
     def constant(self, name: str, array: Array, dtype: DType) -> GraphValue:
         self.has_narrowed = True
