@@ -59,6 +59,8 @@ class WgmmaAttention(Schedule):
     block_n: int
     #: [stages] Buffers in shared memory, each of `block_n` keys and values.
     num_stages: int = 2
+    #: 1 lets two warpgroups multiply in turn: one finds weights while the other multiplies.
+    pingpong: bool = False
 
 
 @frozen

@@ -20,8 +20,8 @@ from tests.emulate.one_schedule import verify
 TARGET = targets.find("sm_90a")
 
 
-def build(spec: Attention, block_m: int, block_n: int, num_stages: int = 2) -> BuiltKernel:
-    schedule = WgmmaAttention(block_m=block_m, block_n=block_n, num_stages=num_stages)
+def build(spec: Attention, block_m: int, block_n: int, pingpong: bool = False) -> BuiltKernel:
+    schedule = WgmmaAttention(block_m=block_m, block_n=block_n, pingpong=pingpong)
     return pipeline.kernel(spec, TARGET, schedule)
 
 
@@ -63,12 +63,20 @@ CASES: dict[str, tuple[Attention, int, int]] = {
 }
 
 
+def check(kernel: BuiltKernel, path: Path) -> None:
+    bundle.pack([kernel]).save(path / "attention.kgen")
+    report = verify(path / "attention.kgen", on="emulator")
+    assert report.passed, [kernel.reason for kernel in report.kernels]
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_options_and_remainders(name: str, tmp_path: Path) -> None:
-    path = tmp_path / "attention.kgen"
-    bundle.pack([build(*CASES[name])]).save(path)
-    report = verify(path, on="emulator")
-    assert report.passed, [kernel.reason for kernel in report.kernels]
+    check(build(*CASES[name]), tmp_path)
+
+
+@pytest.mark.parametrize("keys", [16, 40])
+def test_consumers_that_take_turns(keys: int, tmp_path: Path) -> None:
+    check(build(attention(70, keys, 16), 128, 16, pingpong=True), tmp_path)
 
 
 def run(kernel: BuiltKernel, profile: bool = False, **inputs: Any) -> dict[str, Any]:
@@ -115,7 +123,13 @@ def test_the_model_chooses_warpgroups_where_tma_can_copy() -> None:
     """Many queries take wgmma, as matmuls do; heads that TMA cannot copy say why they do not."""
     family = targets.family("cuda")
     spec = attention(512, 512, 64, heads=12)
-    assert isinstance(family.choose(spec, TARGET), WgmmaAttention)
+    chosen = family.choose(spec, TARGET)
+    assert isinstance(chosen, WgmmaAttention) and not chosen.pingpong
+    # Only a measurement can choose turns, and three consumers.
+    others = [c.schedule for c in family.candidates(spec, TARGET)]
+    assert {(s.pingpong, s.block_m) for s in others if isinstance(s, WgmmaAttention)} == {
+        (False, 64), (False, 128), (True, 128), (False, 192),
+    }  # fmt: skip
     assert isinstance(family.choose(attention(1, 512, 64, heads=12), TARGET), MmaAttention)
     odd = pipeline.plan(attention(512, 512, 60, heads=12), TARGET)
     assert isinstance(odd.schedule, MmaAttention)
@@ -138,6 +152,7 @@ def test_the_model_chooses_warpgroups_where_tma_can_copy() -> None:
         ({"block_n": 48}, "block_n=48 is not a power of two; try block_n=32"),
         ({"num_stages": 1}, "leaves no stage to load while another is multiplied; try num_stages="),
         ({"block_n": 128}, "num_stages=2 needs 327736 B of shared memory; sm_90a allows 232448; t"),
+        ({"block_m": 64, "pingpong": 1}, "and block_m=64 has 1; try block_m=128"),
         ({"block_n": 64, "block_m": 192}, "needs 176 registers per thread; block_m=192 leaves 128"),
     ],
 )

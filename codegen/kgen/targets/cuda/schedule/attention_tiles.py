@@ -48,7 +48,7 @@ from kgen.targets.powers_of_two import power_of_two
 #: Queries of a warp, warps, keys and stages.
 WARP_QUERIES, WARPS, BLOCKS_OF_KEYS, STAGES = (16, 32), (1, 2, 4, 8), (16, 32, 64, 128), (2, 3)
 #: The same of warpgroups: consumers, which have 64 queries each, keys and stages.
-CONSUMERS, WARPGROUP_KEYS = (2, 1), (128, 64, 32)
+CONSUMERS, WARPGROUP_KEYS = (2, 1, 3), (128, 64, 32)
 #: Instructions of a pair of scores: two each of maximum, multiply-add, exponential and sum, and a
 #: rounding of both.
 PAIR_INSTRUCTIONS = 9
@@ -68,14 +68,22 @@ def candidates(spec: Attention, target: Target) -> tuple[Candidate[AttentionSche
 
 
 def choose(spec: Attention, target: Target) -> AttentionSchedule:
-    """Return the schedule with the least predicted time.
+    """Return the schedule with the least predicted time among those that the model can rank.
 
     Raises ScheduleError if the target's limits allow none.
     """
     found = candidates(spec, target)
     if not found:
         make_plan(spec, target, next(_space(spec, target)))
-    return found[0].schedule
+    return next(c.schedule for c in found if not needs_measurement(c.schedule))
+
+
+def needs_measurement(schedule: AttentionSchedule) -> bool:
+    """Return whether only a measurement can choose a schedule: the model does not know how well
+    softmax and products overlap by turns, or among three warpgroups."""
+    return isinstance(schedule, WgmmaAttention) and (
+        schedule.pingpong or schedule.block_m > 2 * WGMMA_M
+    )
 
 
 def _space(spec: Attention, target: Target) -> Iterator[AttentionSchedule]:
@@ -89,7 +97,10 @@ def _space(spec: Attention, target: Target) -> Iterator[AttentionSchedule]:
         return
     for groups, keys, number in itertools.product(CONSUMERS, WARPGROUP_KEYS, STAGES):
         if _is_filled(spec, WGMMA_M * groups, keys, WARPGROUP_KEYS[-1]):
-            yield WgmmaAttention(block_m=WGMMA_M * groups, block_n=keys, num_stages=number)
+            tile = WgmmaAttention(block_m=WGMMA_M * groups, block_n=keys, num_stages=number)
+            yield tile
+            if groups == 2:
+                yield replace(tile, pingpong=True)
 
 
 def _is_filled(spec: Attention, block_m: int, block_n: int, least_keys: int) -> bool:

@@ -409,6 +409,11 @@ def _check(spec: Attention, target: Target, schedule: WgmmaAttention) -> None:
             f"num_stages={schedule.num_stages} leaves no stage to load while another is "
             "multiplied; try num_stages=2"
         )
+    if schedule.pingpong and consumers(schedule) != 2:
+        raise ScheduleError(
+            f"pingpong=1 needs two warpgroups that multiply, and block_m={schedule.block_m} has "
+            f"{consumers(schedule)}; try block_m={2 * WGMMA_M}"
+        )
     check_grid(spec, target, schedule.block_m)
 
 
