@@ -11,7 +11,7 @@ import kgen
 import kgen_runtime
 from kgen.bundle import pack
 from kgen.errors import AssembleError
-from kgen.targets.vulkan import msl
+from kgen.targets.vulkan import assemble
 from tests import needs
 from tests.device.vulkan.support_table import specs
 from tests.device.vulkan.vulkan_support import build
@@ -44,7 +44,7 @@ def test_modules_whose_elements_share_words_are_translated() -> None:
     for spec in specs()[::3]:
         artifacts = build(spec, "vulkan1.1").assembled.artifacts
         for module in (a for a in artifacts if a.extension == "words.spv"):
-            atomic += b"atomic_fetch_xor_explicit" in msl.translate(module.data, spec.key)
+            atomic += b"atomic_fetch_xor_explicit" in assemble.translate(module.data, spec.key)
     assert atomic > 10
 
 
@@ -54,7 +54,7 @@ def test_the_program_is_missing_or_refuses(monkeypatch: pytest.MonkeyPatch) -> N
         AssembleError,
         match=r"spirv-cross rejects k: .*; build it for vulkan1\.1",
     ):
-        msl.translate(b"no module at all", "k")
+        assemble.translate(b"no module at all", "k")
     monkeypatch.setenv("PATH", "")
     with pytest.raises(
         AssembleError,

@@ -168,7 +168,7 @@ UNTIED = [
     "kgen/check/static/disassemble.py: subprocess.run",
     "kgen/targets/amdgpu/assemble.py: subprocess.Popen",
     "kgen/targets/cuda/assemble.py: subprocess.run",
-    "kgen/targets/vulkan/msl.py: subprocess.run",
+    "kgen/targets/vulkan/assemble.py: subprocess.run",
     "kgen/tune/local_cpu.py: subprocess.run",
 ]
 

@@ -48,7 +48,7 @@ OTHER_WRITERS = {
     "codegen/kgen/check/execute/worker.py",
     "codegen/kgen/check/static/disassemble.py",
     "codegen/kgen/targets/cuda/assemble.py",
-    "codegen/kgen/targets/vulkan/msl.py",
+    "codegen/kgen/targets/vulkan/assemble.py",
     "codegen/kgen/temporary.py",
     "runtime/kgen_runtime/files.py",
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kgen_runtime.array import Array, Memory
+from kgen_runtime.array import Array, Memory, host_dtype, lent_array
 from kgen_runtime.backend import Backend
 from kgen_runtime.calls import signatures
 from kgen_runtime.calls.address_finders import holder
@@ -16,12 +16,48 @@ from kgen_runtime.calls.call import Call
 from kgen_runtime.calls.host_values import first_importer, new_output
 from kgen_runtime.calls.loaded import LoadedKernel
 from kgen_runtime.calls.named_arguments import in_order
-from kgen_runtime.calls.packed import PackedOperand
 from kgen_runtime.errors import ArgumentError, DeviceError
 from kgen_runtime.manifest import KernelEntry
-from kgen_runtime.memory import dlpack
+from kgen_runtime.memory import dlpack, packing
+from kgen_runtime.memory.host import host_bytes
 from kgen_runtime.schema.partial_writes import lies_upon
 from kgen_runtime.uncopied import Uncopied
+
+
+class PackedOperand:
+    """Unpacked matrix of a packed parameter; `param` describes its packed form."""
+
+    def __init__(self, slot: Slot, backend: Backend) -> None:
+        self.param = slot.param
+        self._backend = backend
+        self._matrix = Slot(slot.kernel, slot.param.unpacked, backend)
+
+    def pack(self, matrix: Any) -> Any:
+        """Pack a matrix. An `Array` becomes an `Array`; any other host array becomes a numpy array
+        that is aligned to a cache line.
+
+        Raises ArgumentError or DeviceMismatchError.
+        """
+        param, backend, keep = self.param, self._backend, list[object]()
+        source = host_bytes(self._matrix.nbytes)
+        backend.copy_from_device(source, self._matrix.buffer(matrix, None, keep))
+        data = host_bytes(param.nbytes)
+        packing.pack(param, source, data)
+        array = Array(Memory.of(backend, data), param.dtype, param.shape, param.strides)
+        if backend.memory != dlpack.HOST or isinstance(matrix, Array):
+            return array
+        strides = tuple(stride * param.dtype.itemsize for stride in param.strides)
+        lent = lent_array(array.buffer, param.dtype, param.shape, strides, owner=array)
+        return lent.view(host_dtype(param.dtype))
+
+    def takes(self, matrix: Any) -> bool:
+        """Return whether :meth:`pack` accepts the matrix."""
+        return self._matrix.problem(self._matrix.view(matrix, None)) is None
+
+    def describe(self, matrix: Any) -> str:
+        """Format a matrix' shape and type for messages."""
+        return str(self._matrix.view(matrix, None))
+
 
 _NUMPY = {np.ndarray}
 

@@ -16,7 +16,7 @@ from kgen.errors import GraphError
 from kgen.graph.fusing.fuse import fuse
 from kgen.graph.lowering.lower import lower
 from kgen.graph.operators import OPERATORS, graph_of
-from kgen.graph.reading import sparse
+from kgen.graph.reading import onnx_file
 from kgen.graph.reading.importer import imported
 from kgen.graph.reading.onnx_file import read
 from tests.onnx_models import Maker, run
@@ -477,7 +477,7 @@ def test_a_sparse_constant_that_does_not_fit(
 def test_sparse_constants_are_limited_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sparse, "MOST_DENSE", 100)
+    monkeypatch.setattr(onnx_file, "MOST_DENSE", 100)
     m = Maker()
     x = m.input("x", X.shape)
     for _ in range(3):

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from kgen.emulate.ptx.chunk import Mask, Violation
 from kgen.emulate.ptx.counting.counts import Counts
 from kgen.emulate.ptx.exec.faults import fault_of
 from kgen.emulate.ptx.exec.groups import Groups
 from kgen.emulate.ptx.exec.machine import Machine
-from kgen.emulate.ptx.exec.masks import guarded, remainder
 from kgen.emulate.ptx.exec.operations import (
     Barrier,
     Branch,
@@ -30,7 +31,35 @@ from kgen.emulate.ptx.exec.waiting.barriers import Barriers
 from kgen.emulate.ptx.exec.waiting.gathering import Gathering
 from kgen.emulate.ptx.exec.waiting.parked import Parked
 from kgen.emulate.ptx.frontend.syntax import PtxInstruction
+from kgen.emulate.ptx.types import Array
 from kgen.emulate.report import EmulationFault, Fault
+
+
+def guarded(predicate: Array, mask: Mask) -> tuple[Mask] | None:
+    """Return the lanes of the mask where the predicate holds; None if there are none.
+
+    If it holds for all lanes of the mask, the mask itself is returned.
+    """
+    if predicate.size == 1:
+        return (mask,) if predicate.item() else None
+    chosen = predicate if mask is None else predicate & mask
+    count = np.count_nonzero(chosen)
+    if count == 0:
+        return None
+    if mask is None:
+        return (None,) if count == chosen.size else (chosen,)
+    same = count * mask.size == np.count_nonzero(mask) * chosen.size
+    return (mask,) if same else (chosen,)
+
+
+def remainder(mask: Mask, active: Mask) -> Mask | None:
+    """Return the lanes of the group to which an operation does not apply; None if there are
+    none."""
+    if active is None or active is mask:
+        return None
+    rest = ~active if mask is None else mask & ~active
+    return rest if rest.any() else None
+
 
 #: Instructions that exchange data between lanes of a warp without memory.
 _EXCHANGES = frozenset(["elect", "match", "redux", "shfl", "vote"])
