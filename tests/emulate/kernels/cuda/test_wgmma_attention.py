@@ -54,6 +54,7 @@ CASES: dict[str, tuple[Attention, int, int]] = {
         64,
         16,
     ),
+    "outputs of more bytes than all stages": (attention(5, 16, 16, out=160), 64, 16),
     "large head": (attention(9, 40, 256), 64, 32),
     "other axes": (
         attention(17, 40, 72, heads=2, kv_heads=2, dtype="bf16", layout="bshd", lse=True),

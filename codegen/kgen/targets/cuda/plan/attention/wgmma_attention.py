@@ -95,11 +95,16 @@ class BlockProducts:
 
 @frozen
 class WgmmaAttentionPlan(TensorCoreAttentionPlan):
-    """Plan of attention_wgmma.ptx.j2: each consumer warpgroup of a CTA computes 64 queries."""
+    """Plan of attention_wgmma.ptx.j2: each consumer warpgroup of a CTA computes 64 queries.
+
+    `full_barriers` is the byte of the first barrier, behind all tiles and the outputs that reuse
+    their memory.
+    """
 
     schedule: WgmmaAttention
     score_products: BlockProducts
     value_products: BlockProducts
+    full_barriers: int
 
     @property
     def queries(self) -> TmaOperand:
@@ -159,11 +164,6 @@ class WgmmaAttentionPlan(TensorCoreAttentionPlan):
     def group_words(self) -> int:
         """Distance from a consumer's queries to the next consumer's, in the same units."""
         return WGMMA_M * ROW_BYTES // MAX_ACCESS_BYTES
-
-    @property
-    def full_barriers(self) -> int:
-        """Byte of the first barrier."""
-        return self.queries.nbytes + self.pipeline.nbytes
 
     @property
     def values_full(self) -> int:
@@ -304,15 +304,16 @@ def plan_wgmma_attention(
         counted=is_counted(spec),
     )
     staging = plan_epilogue_staging(matrices.output, inner, values, q.nbytes + pipeline.nbytes)
-    barriers = (STAGE_BARRIERS * pipeline.num_stages + 1) * BARRIER_BYTES
+    strips = consumers(schedule) * WARPS * staging.tile.nbytes if staging else 0
+    full_barriers = max(q.nbytes + pipeline.nbytes, strips)
+    shared_bytes = full_barriers + (STAGE_BARRIERS * pipeline.num_stages + 1) * BARRIER_BYTES
     cuda_plan.check_shared(
         dataclasses.replace(inner, num_stages=pipeline.num_stages),
         pipeline.stage_bytes,
         target,
-        beside=q.nbytes + barriers,
+        beside=shared_bytes - pipeline.nbytes,
         instead=f"block_n={schedule.block_n // 2}",
     )
-    shared_bytes = q.nbytes + pipeline.nbytes + barriers
     num_threads = (1 + consumers(schedule)) * WARPGROUP
     plan = WgmmaAttentionPlan(
         spec=spec,
@@ -344,6 +345,7 @@ def plan_wgmma_attention(
             registers=values,
             depth=schedule.block_n,
         ),
+        full_barriers=full_barriers,
     )
     _check_registers(plan)
     return _with_maps(plan)
