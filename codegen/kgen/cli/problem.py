@@ -60,7 +60,8 @@ _FIELDS = {
         "epilogue_shapes", "epilogue_dtypes", "math", "scales", "constant", "axes", "index_dtype",
         "b_dtype", "stride", "padding", "padding_value", "dilation", "groups", "weight_layout",
         "causal", "diagonal", "window", "mask", "mask_dtype", "softcap", "scale", "kv_length",
-        "lse", "kv_layout", "q_strides", "k_strides", "v_strides", "out_strides",
+        "lse", "page_size", "pages", "mask_value", "empty_rows", "kv_layout", "q_strides",
+        "k_strides", "v_strides", "out_strides",
     )
 } | {"batch_stride": "batch_stride_a"}  # fmt: skip
 
@@ -216,7 +217,13 @@ def _configure_attention(problem: argparse._ArgumentGroup) -> None:
         ),
         ("softcap", "X", "attention: scores become X tanh(score / X) (default: 0, as they are)"),
         ("scale", "X", "factor of attention's scores (default: 1 / sqrt(elements of a head))"),
-        ("kv-layout", "L", f"storage of K and V: {_names(HeadLayout)} (default: --layout)"),
+        (
+            "kv-layout",
+            "L",
+            f"storage of K and V: {_names(HeadLayout)} (default: --layout, or of pages bshd)",
+        ),
+        ("page-size", "N", "attention: K and V are pools of pages of N keys, found by a table"),
+        ("pages", "N", "pages of these pools (default: as many as all keys have)"),
         *(
             (f"{name}-strides", "AxBxC", f"strides of {name}'s first three stored axes")
             for name in ("q", "k", "v", "out")
@@ -370,8 +377,9 @@ def _attention(args: argparse.Namespace, shape: str, fields: dict[str, Any]) -> 
     for name in ("scale", "softcap", "mask_value"):
         if getattr(args, name) is not None:
             fields[name] = _number(name, getattr(args, name), 0.0)
-    if args.window is not None:
-        fields["window"] = _integer("window", args.window)
+    for name in ("window", "page_size", "pages"):
+        if getattr(args, name) is not None:
+            fields[name] = _integer(name, getattr(args, name))
     return Attention(**fields)
 
 

@@ -78,6 +78,13 @@ class Attention(Spec):
     - a boolean `mask`: keys for which it is true. With `mask_value`, that is the score of the other
       keys instead.
 
+    With `page_size`, k and v are pools of `pages` pages that batch elements share, by default
+    batch * keys / page_size. A pool has the axes pages, page_size, K/V heads and elements of a head
+    in memory, or with `kv_layout="bhsd"` pages, K/V heads, page_size and elements. The input
+    `page_table`, batch x (keys / page_size) in s32, has the page of each `page_size` keys of a
+    batch element. `kv_length` is then an input too. Pages behind it are not read, and may be any
+    number.
+
     A mask of another dtype is added to the scores. `mask` is its shape, which broadcasts to batch x
     heads x queries x keys, and `mask_dtype` its dtype, by default that of q. `softcap` c > 0
     replaces a score by c tanh(score / c) before the mask is added. The result is zeros for a query
@@ -118,6 +125,8 @@ class Attention(Spec):
     scale: float | None = None
     kv_length: bool = False
     lse: bool = False
+    page_size: int | None = None
+    pages: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("dtype", "out_dtype"):
@@ -128,8 +137,9 @@ class Attention(Spec):
                 )
             self._set(name, found)
         self._check_shapes()
+        self._check_pages()
         if self.kv_layout is None:
-            self._set("kv_layout", self.layout)
+            self._set("kv_layout", HeadLayout.BSHD if self.is_paged else self.layout)
         for name in TENSORS:
             self._check_strides(name)
         for name in ("causal", "kv_length", "lse"):
@@ -189,8 +199,27 @@ class Attention(Spec):
                 f"k={by_x(k)}; give k a divisor of {q[1]}"
             )
 
+    def _check_pages(self) -> None:
+        if self.page_size is None:
+            if self.pages is not None:
+                raise SpecError(
+                    f"pages={self.pages} needs page_size; give the number of keys of a page"
+                )
+            return
+        size = self._check_int("page_size", 1, MAX_LENGTH)
+        if self.keys % size:
+            up = -(-self.keys // size) * size
+            raise SpecError(
+                f"page_size={size} does not divide the {self.keys} keys of k={by_x(self.k)}, the "
+                f"most that a batch element has; give k {up} keys"
+            )
+        if self.pages is None:
+            self._set("pages", self.batch * self.most_pages)
+        self._check_int("pages", 1, MAX_LENGTH)
+        self._set("kv_length", True)
+
     def _check_strides(self, name: str) -> None:
-        field, shape = f"{name}_strides", self.stored(name, self._shape(name))
+        field, shape = f"{name}_strides", self.stored(name, self._in_memory(name))
         given = getattr(self, field)
         if given is None:
             self._set(field, packed(shape)[:3])
@@ -311,6 +340,21 @@ class Attention(Spec):
         return self.q[3]
 
     @property
+    def is_paged(self) -> bool:
+        return self.page_size is not None
+
+    @property
+    def most_pages(self) -> int:
+        """Pages of a batch element with all its keys; 0 without pages."""
+        return 0 if self.page_size is None else self.keys // self.page_size
+
+    @property
+    def last_page(self) -> int:
+        """Number of the last page of the pools."""
+        assert self.pages is not None
+        return self.pages - 1
+
+    @property
     def out_head(self) -> int:
         """Elements of a value head and of an output head."""
         assert self.v is not None
@@ -351,7 +395,10 @@ class Attention(Spec):
         return tuple(s if n > 1 else 0 for s, n in zip(steps, sizes, strict=True))
 
     def strides(self, name: str) -> Shape:
-        """Return the strides of q, k, v or out for batch, heads and sequence, in elements."""
+        """Return the strides of q, k, v or out for batch, heads and sequence, in elements.
+
+        Those of pools are for pages, heads and the keys of a page.
+        """
         steps: Dims = getattr(self, f"{name}_strides")
         return self.stored(name, (*steps, 1))[:3]
 
@@ -361,8 +408,22 @@ class Attention(Spec):
         b, h, s, d = axes
         return (b, s, h, d) if order is HeadLayout.BSHD else (b, h, s, d)
 
-    def _shape(self, name: str) -> Shape:
-        return (*self.q[:3], self.out_head) if name == "out" else getattr(self, name)
+    def _in_memory(self, name: str) -> Shape:
+        """Return the shape of q, k, v or out: batch or pages, heads, sequence and elements."""
+        if name == "out":
+            return (*self.q[:3], self.out_head)
+        shape: Shape = getattr(self, name)
+        if name == "q" or self.page_size is None:
+            return shape
+        assert self.pages is not None
+        return (self.pages, shape[1], self.page_size, shape[3])
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes of all tensors, each counted once; of pools no more than all keys have."""
+        most = {name: math.prod(getattr(self, name)) for name in ("k", "v")}
+        sizes = ((math.prod(p.shape), p) for p in self.parameters)
+        return sum(min(n, most.get(p.name, n)) * p.dtype.itemsize for n, p in sizes)
 
     # -- parameters, formula and key -------------------------------------------------------------
 
@@ -374,6 +435,8 @@ class Attention(Spec):
             found.append(_packed("mask", self.mask_dtype, self.mask))
         if self.kv_length:
             found.append(_packed("kv_length", DType.S32, (self.batch,)))
+        if self.is_paged:
+            found.append(_packed("page_table", DType.S32, (self.batch, self.most_pages)))
         found.append(self._tensor("out"))
         if self.lse:
             found.append(_packed("lse", DType.F32, self.q[:3], "output"))
@@ -384,7 +447,7 @@ class Attention(Spec):
             name=name,
             role="output" if name == "out" else "input",
             dtype=self.out if name == "out" else self.dtype,
-            shape=self.stored(name, self._shape(name)),
+            shape=self.stored(name, self._in_memory(name)),
             strides=(*getattr(self, f"{name}_strides"), 1),
         )
 
@@ -400,6 +463,7 @@ class Attention(Spec):
         limits = [f"causal {self.diagonal}"] if self.causal else []
         limits += [f"window {self.window} {self.diagonal}"] if self.window is not None else []
         limits += ["kv_length"] if self.kv_length else []
+        limits += [f"pages of {self.page_size}"] if self.is_paged else []
         limits += ["mask"] if self.has_boolean_mask and self.mask_value is None else []
         kept = f" of keys within {', '.join(limits)}" if limits else ""
         return f"out = softmax({scores}{kept}) @ V, accumulated in f32"
@@ -438,7 +502,7 @@ class Attention(Spec):
             parts.append(f"kv_{self.kv_layout}")
         for name in TENSORS:
             steps = getattr(self, f"{name}_strides")
-            if steps != packed(self.stored(name, self._shape(name)))[:3]:
+            if steps != packed(self.stored(name, self._in_memory(name)))[:3]:
                 parts.append(f"s{name}{by_x(steps)}")
         parts += ["causal"] if self.causal else []
         parts += [f"window{self.window}"] if self.window is not None else []
@@ -451,7 +515,8 @@ class Attention(Spec):
         parts += [f"cap{number_name(self.softcap)}"] if self.softcap else []
         if self.factor != 1.0 / math.sqrt(self.head):
             parts.append(f"scale{number_name(self.factor)}")
-        parts += ["kv_length"] if self.kv_length else []
+        parts += ["kv_length"] if self.kv_length and not self.is_paged else []
+        parts += [f"pages{self.pages}x{self.page_size}"] if self.is_paged else []
         parts += ["lse"] if self.lse else []
         return "_".join(parts)
 

@@ -32,7 +32,7 @@ def attention(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> 
         row = values(buffers["q"], _start(spec, "q", b, h, query), size, 1, dtype)
         found, scores = [], []
         for key in attended(spec, buffers, b, h, query):
-            column = values(buffers["k"], _start(spec, "k", b, kv, key), size, 1, dtype)
+            column = values(buffers["k"], _key(spec, buffers, "k", b, kv, key), size, 1, dtype)
             score = spec["scale"] * dot(row, column, exact_products=True)
             if spec["softcap"]:
                 score = spec["softcap"] * math.tanh(score / spec["softcap"])
@@ -61,7 +61,8 @@ def attention(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> 
             return 0.0
         b, h = divmod(number, heads)
         kv = h // (heads // kv_heads)
-        column = [read(buffers["v"], _start(spec, "v", b, kv, key) + place, dtype) for key in found]
+        starts = (_key(spec, buffers, "v", b, kv, key) for key in found)
+        column = [read(buffers["v"], start + place, dtype) for start in starts]
         products = dot(exponentials, column, exact_products=False)
         return products / total(exponentials)
 
@@ -103,6 +104,21 @@ def coordinates(spec: Mapping[str, Any], name: str, place: Sequence[int]) -> tup
 
 def _exp(x: float) -> float:
     return math.exp(x) if x == x else math.nan
+
+
+def _key(
+    spec: Mapping[str, Any], buffers: Buffers, name: str, batch: int, head: int, key: int
+) -> int:
+    """Return the offset of a key's first element in k or v, which may be a pool of pages.
+
+    A page that is no page of the pool is read as the nearest one.
+    """
+    size = spec.get("page_size")
+    if size is None:
+        return _start(spec, name, batch, head, key)
+    column, row = divmod(key, size)
+    entry = read(buffers["page_table"], batch * (spec["k"][2] // size) + column, DType.S32)
+    return _start(spec, name, min(max(int(entry), 0), spec["pages"] - 1), head, row)
 
 
 def _start(spec: Mapping[str, Any], name: str, batch: int, head: int, row: int) -> int:

@@ -171,6 +171,13 @@ def _attention(spec: Spec) -> tuple[TensorParam, ...]:
         strides = (*_sizes(spec, f"{name}_strides", 3, least=0), 1)
         return _tensor(name, of, shapes[spec[field]], strides, role)
 
+    table: tuple[int, ...] = ()
+    if spec.get("page_size") is not None:
+        size, pages = _whole(spec, "page_size", 1), _whole(spec, "pages", 1)
+        if k[2] % size or not spec["kv_length"]:
+            raise ValueError(f"page_size={size} with {k[2]} keys")
+        table = (q[0], k[2] // size)
+        k, v = ((pages, x[1], size, x[3]) for x in (k, v))
     found = [
         tensor("q", dtype, q, "layout"),
         tensor("k", dtype, k, "kv_layout"),
@@ -180,6 +187,8 @@ def _attention(spec: Spec) -> tuple[TensorParam, ...]:
         found.append(_packed("mask", DType(spec["mask_dtype"]), spec["mask"]))
     if spec["kv_length"]:
         found.append(_packed("kv_length", DType.S32, (q[0],)))
+    if table:
+        found.append(_packed("page_table", DType.S32, table))
     found.append(tensor("out", out, (*q[:3], v[3]), "layout", "output"))
     if spec["lse"]:
         found.append(_packed("lse", DType.F32, q[:3], "output"))

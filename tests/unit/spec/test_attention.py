@@ -35,6 +35,26 @@ def test_tensors_and_their_strides() -> None:
     assert spec.mask_strides == (0, 0, 9, 1)
 
 
+def test_pools_of_pages() -> None:
+    spec = Attention(**SMALL, v=(2, 3, 9, 24), page_size=3, pages=4, k_strides=(200, 60, 20))
+    found = {p.name: (p.shape, p.strides) for p in spec.parameters}
+    assert found == {
+        "q": ((2, 6, 5, 16), (480, 80, 16, 1)),
+        "k": ((4, 3, 3, 16), (200, 60, 20, 1)),
+        "v": ((4, 3, 3, 24), (216, 72, 24, 1)),
+        "kv_length": ((2,), (1,)),
+        "page_table": ((2, 3), (3, 1)),
+        "out": ((2, 6, 5, 24), (720, 120, 24, 1)),
+    }
+    assert spec.strides("v") == (216, 24, 72)
+    assert spec.kv_length and spec.kv_layout == "bshd" and spec.last_page == 3
+    by_heads = Attention(**SMALL, page_size=3, kv_layout="bhsd")
+    assert by_heads.parameter("k").shape == (6, 3, 3, 16)
+    # Every valid key is read once: those of large pools are not all, those of small ones shared.
+    assert Attention(**SMALL, page_size=3, pages=99).bytes_moved == by_heads.bytes_moved
+    assert spec.bytes_moved < Attention(**SMALL, v=(2, 3, 9, 24), page_size=3).bytes_moved
+
+
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
@@ -84,6 +104,7 @@ def test_pairs_are_those_of_the_definition(
         "attention q=2x6x5x16,k=2x3x9x16 f16 q_strides=700x112x20 mask=2x1x5x9",
         "attention q=2x6x5x16,k=2x3x9x16 f16 mask=9 mask_dtype=bool mask_value=-1000000000.0 "
         "empty_rows=nan",
+        "attention q=2x6x5x16,k=2x3x9x16 f16 kv_length page_size=3 pages=4",
     ],
 )
 def test_forms_of_a_spec(text: str) -> None:
@@ -101,6 +122,7 @@ def test_keys_tell_specs_apart() -> None:
         {"kv_layout": "bshd"}, {"out_dtype": "f32"}, {"v": (2, 3, 9, 8)}, {"dtype": "f32"},
         {"k_strides": (600, 160, 16)}, {"v_strides": (600, 160, 16)}, {"empty_rows": "nan"},
         {"empty_rows": "no_nan"}, {"mask": (5, 9), "mask_dtype": "bool", "mask_value": -1e4},
+        {"page_size": 3}, {"page_size": 9}, {"page_size": 3, "pages": 7},
     ]  # fmt: skip
     keys = {Attention(**SMALL, **fields).key for fields in [{}, *others]}
     assert len(keys) == len(others) + 1
@@ -164,6 +186,14 @@ def test_hidden_keys_have_a_score() -> None:
         ({"scale": math.inf}, "scale=inf is not finite"),
         ({"softcap": -1.0}, "softcap=-1.0 is below 0; give a positive number, or 0 for none"),
         ({"kv_length": 3}, "kv_length=3 is not a bool"),
+        ({"pages": 3}, "pages=3 needs page_size; give the number of keys of a page"),
+        ({"page_size": 0}, "page_size=0 is out of range; give 1 to"),
+        ({"page_size": 3, "pages": 0}, "pages=0 is out of range; give 1 to"),
+        (
+            {"page_size": 4},
+            "page_size=4 does not divide the 9 keys of k=2x3x9x16, the most that a batch element "
+            "has; give k 12 keys",
+        ),
     ],
 )
 def test_bad_inputs(fields: Any, message: str) -> None:

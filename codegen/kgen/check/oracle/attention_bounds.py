@@ -59,6 +59,16 @@ def heads_first(layout: str, stored: npt.NDArray[T]) -> npt.NDArray[T]:
     return stored.swapaxes(1, 2) if layout == "bshd" else stored
 
 
+def by_batch(spec: Spec, values: Mapping[str, Values], name: str) -> Values:
+    """Return k or v as batch x heads x keys x elements; pages are put in the order of keys."""
+    found = heads_first(spec["kv_layout"], values[name])
+    if spec.get("page_size") is None:
+        return found
+    table = np.clip(values["page_table"], 0, spec["pages"] - 1).astype(np.int64)
+    pages = found[table].swapaxes(1, 2)
+    return pages.reshape(*pages.shape[:2], -1, pages.shape[-1])
+
+
 def depth(spec: Spec) -> int:
     """Return the multiply-adds per output element; those of a score are shared by its row."""
     keys, size, out_size = spec["k"][2], spec["q"][3], spec["v"][3]
@@ -77,8 +87,8 @@ def estimate(
     b, h = np.divmod(numbers, spec["q"][1])
     kv = h // (spec["q"][1] // spec["k"][1])
     q = heads_first(spec["layout"], values["q"])[b, h, box[1]]
-    k = heads_first(spec["kv_layout"], values["k"])[b, kv]
-    v = heads_first(spec["kv_layout"], values["v"])[b, kv][..., box[2]]
+    k = by_batch(spec, values, "k")[b, kv]
+    v = by_batch(spec, values, "v")[b, kv][..., box[2]]
     lengths = key_counts(spec, values)[b][:, None, None]
     within = np.arange(k.shape[1]) < lengths
     v = np.where(within.swapaxes(1, 2), v, 0.0)

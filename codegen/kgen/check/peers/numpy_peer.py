@@ -19,6 +19,7 @@ from kgen.check.peers.peer import (
     Array,
     Peer,
     aligned,
+    check_has_no_pages,
     check_last_axes,
     first,
     score_bias,
@@ -130,6 +131,7 @@ def _conv2d(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], object]:
 def _attention(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], object]:
     """Return attention as two products and a softmax; query heads that share K and V broadcast."""
     spec = entry.spec
+    check_has_no_pages(spec)
     layouts = {"q": spec["layout"], "k": spec["kv_layout"], "v": spec["kv_layout"]}
     q, k, v = (heads_first(layout, x[name]) for name, layout in layouts.items())
     batch, kv_heads, keys, _ = k.shape

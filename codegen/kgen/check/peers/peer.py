@@ -47,6 +47,15 @@ def aligned(array: Array) -> Array:
     return copy
 
 
+def check_has_no_pages(spec: Mapping[str, Any]) -> None:
+    """Raise DeviceError for attention whose K and V are pools of pages."""
+    if spec.get("page_size") is not None:
+        raise DeviceError(
+            f"attention with page_size={spec['page_size']} is in no other library here; time it "
+            "without --against"
+        )
+
+
 def score_bias(spec: Mapping[str, Any], x: Mapping[str, Array]) -> Array | None:
     """Return the addends of attention's scores, batch x heads x queries x keys: the mask, and
     -infinity for keys that a query does not attend to. None if all are 0."""

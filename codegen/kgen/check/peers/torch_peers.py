@@ -10,7 +10,15 @@ from typing import Any
 
 from kgen.check.oracle import operations as oracle
 from kgen.check.oracle.attention_bounds import heads_first
-from kgen.check.peers.peer import Peer, PeerMaker, check_last_axes, first, score_bias, values
+from kgen.check.peers.peer import (
+    Peer,
+    PeerMaker,
+    check_has_no_pages,
+    check_last_axes,
+    first,
+    score_bias,
+    values,
+)
 from kgen.check.tensors import Bytes
 from kgen.emulate.wording import shorten
 from kgen.errors import DeviceError
@@ -227,6 +235,7 @@ def _attention(torch: Any, spec: Mapping[str, Any], x: Mapping[str, Any]) -> Ope
     """Return `scaled_dot_product_attention`, with its causal kernel where nothing else masks."""
     if spec["softcap"]:
         raise DeviceError("torch's attention has no softcap; try against=numpy")
+    check_has_no_pages(spec)
     layouts = {"q": spec["layout"], "k": spec["kv_layout"], "v": spec["kv_layout"]}
     q, k, v = (heads_first(layout, x[name]) for name, layout in layouts.items())
     causal_only = (

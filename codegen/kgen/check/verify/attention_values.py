@@ -1,8 +1,10 @@
 """Test data of attention: masks, key lengths, and scores of any size.
 
-Every set has masks, some of whose rows hide all keys, and lengths. The set of special values also
-has NaN and infinities in Q, scores far apart, mask rows of -infinity, lengths out of range, and NaN
-in K and V after each length. The set of equal keys has scores of 1e9, which cancel in `out`.
+Every set has masks, some of whose rows hide all keys, lengths, and a table of pages: in any order,
+some shared by batch elements, and numbers that are no page behind the last valid key. The set of
+special values also has NaN and infinities in Q, scores far apart, mask rows of -infinity, lengths
+out of range, and NaN in K and V after each length. The set of equal keys has scores of 1e9, which
+cancel in `out`.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 
 from kgen.check.tensors import Floats
 from kgen_runtime.dtypes import DType
@@ -32,10 +35,14 @@ def maker(entry: KernelEntry, seed: int, make: Maker, name: str) -> Maker:
     """Return `make` for q, k and v of a set of data, with matching data for mask and kv_length."""
     spec, is_special = entry.spec, name == "special-value"
     lengths = _lengths(entry, seed, is_special)
+    table = _pages(entry, seed, lengths) if spec.get("page_size") is not None else None
 
     def made(generator: np.random.Generator, param: TensorParam) -> Floats:
         if param.name == "kv_length":
             return lengths
+        if param.name == "page_table":
+            assert table is not None
+            return table
         if param.name == "mask":
             return _mask(generator, param, _zeros if name == EQUAL_KEYS else make)
         values = make(generator, param).astype(np.float64)
@@ -45,7 +52,7 @@ def maker(entry: KernelEntry, seed: int, make: Maker, name: str) -> Maker:
             # Sums of positive integers times a power of 2 are exact in any order.
             rows[...] = generator.integers(1, 4, rows.shape, endpoint=True) * LARGE
             if param.name == "k":
-                rows[...] = rows[:, :, :1]
+                rows[...] = rows[:1, :, :1] if table is not None else rows[:, :, :1]
             else:
                 rows *= np.resize(SIGNS, rows.shape[2])[:, None]
         if not is_special:
@@ -59,8 +66,10 @@ def maker(entry: KernelEntry, seed: int, make: Maker, name: str) -> Maker:
         if param.name == "v":
             # One infinite value: queries that attend to its key have it, others may have NaN.
             key, element = (int(generator.integers(0, n)) for n in rows.shape[2:])
-            rows[:, :, key, element] = np.inf
-        if spec["kv_length"] and param.name != "q":
+            rows[slice(None) if table is None else 0, :, key, element] = np.inf
+        if table is not None and param.name != "q":
+            rows[~_is_valid(entry, table, lengths)] = np.nan
+        elif spec["kv_length"] and param.name != "q":
             for b, length in enumerate(np.clip(lengths, 0, rows.shape[2])):
                 rows[b, :, int(length) :] = np.nan
         return values
@@ -80,6 +89,29 @@ def _lengths(entry: KernelEntry, seed: int, is_special: bool) -> Floats:
         found[::2] = np.resize((keys + 5, -3), len(found[::2]))
     elif batch > 1:
         found[0], found[-1] = 0, keys
+    return found
+
+
+def _pages(entry: KernelEntry, seed: int, lengths: Floats) -> Floats:
+    """Return a table of pages; batch elements share some, because they are drawn by themselves."""
+    spec = entry.spec
+    batch, keys, size, pages = spec["q"][0], spec["k"][2], spec["page_size"], spec["pages"]
+    generator = np.random.default_rng([seed, pages])
+    drawn = [np.resize(generator.permutation(pages), keys // size) for _ in range(batch)]
+    table: Floats = np.array(drawn, np.int64)
+    used = np.arange(keys // size) * size < np.clip(lengths, 0, keys)[:, None]
+    table[~used] = np.resize((-(2**31), pages, 2**31 - 1, -1), int((~used).sum()))
+    return table
+
+
+def _is_valid(entry: KernelEntry, table: Floats, lengths: Floats) -> npt.NDArray[np.bool_]:
+    """Return which rows of the pools hold a valid key: pages x heads x keys of a page."""
+    spec = entry.spec
+    size, keys = spec["page_size"], spec["k"][2]
+    found = np.zeros((spec["pages"], spec["k"][1], size), np.bool_)
+    for b, length in enumerate(np.clip(lengths, 0, keys)):
+        for key in range(int(length)):
+            found[int(table[b, key // size]), :, key % size] = True
     return found
 
 

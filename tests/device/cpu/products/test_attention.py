@@ -38,6 +38,9 @@ def check(spec: Attention, target: str = V3, **fields: int) -> None:
     assert report.passed, report.to_json()
 
 
+#: V is read where it is stored.
+UNPACKED = SMALL | {"pack_v": 0}
+
 CASES = {
     "one query": attention(1, 127, 64, heads=2, kv_heads=2),
     "one key": attention(127, 1, 256),
@@ -90,6 +93,82 @@ def test_blocks(fields: dict[str, int], dtype: str) -> None:
         19, 45, 12, heads=4, kv_heads=2, batch=2, out=20, dtype=dtype, **BOTTOM, kv_length=True
     )
     check(spec, V3, **fields)
+
+
+@pytest.mark.parametrize("pack_v", [0, 1])
+@pytest.mark.parametrize(("size", "block_k"), [(16, 16), (8, 32), (64, 24), (1, 16)])
+def test_pages(size: int, block_k: int, pack_v: int) -> None:
+    """Pages shorter and longer than a block of keys, and a block that begins inside a page; pages
+    that batch elements share, and numbers of no page behind the last valid key."""
+    spec = attention(
+        3,
+        64,
+        13,
+        heads=4,
+        kv_heads=2,
+        batch=3,
+        out=9,
+        page_size=size,
+        pages=100 // size,
+        window=40,
+        **BOTTOM,
+    )
+    check(spec, V3, **(SMALL | {"block_k": block_k, "pack_v": pack_v}))
+
+
+def test_pages_of_any_strides() -> None:
+    fields: dict[str, Any] = {"dtype": "bf16", "kv_layout": "bhsd", "v_strides": (900, 300, 20)}
+    check(attention(5, 48, 16, heads=6, kv_heads=3, page_size=12, mask=(5, 48), **fields))
+
+
+@pytest.mark.parametrize("target", ["x86-64", "aarch64-neon", "x86-64-v4"])
+def test_pages_by_other_vectors(target: str) -> None:
+    check(attention(2, 48, 20, heads=2, batch=2, page_size=12, lse=True), target, block_k=16)
+
+
+@pytest.mark.parametrize("length", [127, 128, 129, 130, 256])
+def test_boundaries_of_pages(length: int, tmp_path: Path) -> None:
+    """Attend to a key more or less than a page has, with NaN in rows that hold no valid key."""
+    spec = attention(1, 256, 8, batch=2, page_size=128, pages=5)
+    bundle.pack([built(spec, V3, block_q=1, block_k=64, mr=1, nv=1, pack_v=0)]).save(
+        tmp_path / "attention.kgen"
+    )
+    kernels = kgen_runtime.load(tmp_path / "attention.kgen")
+    generator = np.random.default_rng(length)
+    q, k, v = (generator.standard_normal(spec.parameter(n).shape).astype(np.float32) for n in "qkv")
+    # Both batch elements share the page with the first keys; the second one has one page only.
+    table = np.array([[3, 1], [3, -7]], np.int32)
+    lengths = np.array([length, 40], np.int32)
+    rows = {b: [(table[b, j // 128], j % 128) for j in range(n)] for b, n in enumerate(lengths)}
+    for pool in (k, v):
+        valid = np.zeros((5, 128), bool)
+        valid[tuple(zip(*rows[0], strict=True))] = True
+        pool[~valid] = np.nan
+    out = kernels.attention(q, k, v, lengths, table)
+    for b, places in rows.items():
+        keys, values = (np.array([x[page, row, 0] for page, row in places]) for x in (k, v))
+        weights = np.exp(keys @ q[b, 0, 0] / np.sqrt(8))
+        np.testing.assert_allclose(out[b, 0, 0], weights @ values / weights.sum(), rtol=1e-4)
+
+
+def test_pages_that_are_none_are_refused_at_the_call(tmp_path: Path) -> None:
+    """The table is checked once for a prepared call, which reads the nearest page later."""
+    spec = attention(1, 32, 8, batch=2, page_size=8, pages=6)
+    bundle.pack([built(spec, V3, **SMALL)]).save(tmp_path / "attention.kgen")
+    kernels = kgen_runtime.load(tmp_path / "attention.kgen")
+    q, k, v = (np.zeros(spec.parameter(n).shape, np.float32) for n in "qkv")
+    v[:] = np.arange(6).reshape(-1, 1, 1, 1)
+    lengths = np.array([9, 32], np.int32)
+    table = np.array([[0, 5, 77, -1], [1, 2, 3, 4]], np.int32)
+    run = kernels.attention.prepare(q, k, v, lengths, table)
+    for wrong in (6, -1):
+        table[0, 1] = wrong
+        with pytest.raises(kgen.errors.ArgumentError) as error:
+            kernels.attention(q, k, v, lengths, table)
+        message = f"page_table[0, 1]={wrong} is no page of k and v; give 0 to 5 for the keys before"
+        assert message in str(error.value) and len(str(error.value)) <= 500
+        nearest = min(max(wrong, 0), 5)
+        np.testing.assert_allclose(run()[0], (8 * 0.0 + nearest) / 9, rtol=1e-6)
 
 
 @pytest.mark.parametrize("target", ["x86-64", "aarch64-neon", "x86-64-v4"])
@@ -160,21 +239,41 @@ MUTATIONS = {
 }  # fmt: skip
 
 
+#: Bugs of kernels with pages.
+PAGE_MUTATIONS = {
+    "table of another batch element": (r"mul nuw i64 %batch, 32", r"mul nuw i64 0, 32"),
+    "page of another key": (r"%t\.p(\d)\.column = udiv i64 %t\.key\d, 8",
+                            r"%t.p\1.column = udiv i64 %t.first, 8"),
+    "row of another page": (r"%page\.at\.row = urem i64 %page\.key, 8",
+                            r"%page.at.row = urem i64 %page, 8"),
+    "weights of the first page": (r"getelementptr float, ptr %scores, i64 %page\.from",
+                                  r"getelementptr float, ptr %scores, i64 0"),
+    "rows behind the last page": (r"%page\.rows = sub i64 %page\.stop, %in\.page",
+                                  r"%page.rows = add i64 0, 8"),
+}  # fmt: skip
+
+
+def paged() -> Attention:
+    fields: dict[str, Any] = {"window": 30, "page_size": 8, "pages": 20, "mask": (13, 64)}
+    return attention(13, 64, 12, heads=4, kv_heads=2, batch=2, **BOTTOM, **fields)
+
+
 def mutated() -> Attention:
     fields: dict[str, Any] = {"window": 30, "kv_length": True, "mask": (13, 45)}
     return attention(13, 45, 12, heads=4, kv_heads=2, batch=2, **BOTTOM, **fields)
 
 
-def test_without_a_mutation_verification_passes() -> None:
-    check(mutated(), V3, **SMALL)
+@pytest.mark.parametrize("spec", [mutated(), paged()])
+def test_without_a_mutation_verification_passes(spec: Attention) -> None:
+    check(spec, V3, **UNPACKED)
 
 
-@pytest.mark.parametrize("name", MUTATIONS)
+@pytest.mark.parametrize("name", [*MUTATIONS, *PAGE_MUTATIONS])
 def test_verification_finds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = mutated()
-    plan = pipeline.plan_with(spec, targets.find(V3), SMALL)
+    spec = mutated() if name in MUTATIONS else paged()
+    plan = pipeline.plan_with(spec, targets.find(V3), UNPACKED)
     source = pipeline.source(plan)
-    text, count = re.subn(*MUTATIONS[name], source.text)
+    text, count = re.subn(*(MUTATIONS | PAGE_MUTATIONS)[name], source.text)
     assert count, name
     broken = Source(text=text, extension=source.extension, entry_point=source.entry_point)
     monkeypatch.setattr(pipeline, "source", lambda _: broken)

@@ -124,6 +124,19 @@ class AttentionPlan(CpuPlan):
         """Whether positions of queries depend on the number of keys."""
         return self.spec.diagonal is Diagonal.BOTTOM_RIGHT
 
+    # -- pages ---------------------------------------------------------------------------------
+
+    @property
+    def head_strides(self) -> tuple[tuple[str, int, int], ...]:
+        """Bytes along batch and head of k and v; batch elements share pools of pages."""
+        each = ((name, self.strides(name)) for name in ("k", "v"))
+        return tuple((name, 0 if self.spec.is_paged else b, h) for name, (b, h, _) in each)
+
+    @property
+    def table_row(self) -> int:
+        """Bytes of a batch element's row of the page table."""
+        return self.spec.most_pages * DType.S32.itemsize
+
     # -- vectors -------------------------------------------------------------------------------
 
     @property
