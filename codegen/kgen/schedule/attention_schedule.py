@@ -62,6 +62,11 @@ class WgmmaAttention(Schedule):
     #: 1 lets two warpgroups multiply in turn: one finds weights while the other multiplies.
     pingpong: bool = False
 
+    @property
+    def consumers(self) -> int:
+        """Warpgroups that multiply."""
+        return self.block_m // 64
+
 
 @frozen
 class UnstagedAttention(Schedule):

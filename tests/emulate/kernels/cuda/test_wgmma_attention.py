@@ -169,6 +169,11 @@ def test_schedules_that_do_not_fit(fields: dict[str, int], message: str) -> None
     ("spec", "target", "message"),
     [
         (attention(64, 64, 20), "sm_90a", "rows of q start at multiples of 8 bytes, and TMA requ"),
+        (
+            attention(64, 64, 64, k_strides=(0, 64, 0)),
+            "sm_90a",
+            "all rows of k are one, and a tensor",
+        ),
         (attention(64, 64, 64), "sm_80", "sm_80 has no wgmma instruction; leave mainloop out"),
     ],
 )

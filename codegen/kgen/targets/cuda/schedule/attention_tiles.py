@@ -81,9 +81,7 @@ def choose(spec: Attention, target: Target) -> AttentionSchedule:
 def needs_measurement(schedule: AttentionSchedule) -> bool:
     """Return whether only a measurement can choose a schedule: the model does not know how well
     softmax and products overlap by turns, or among three warpgroups."""
-    return isinstance(schedule, WgmmaAttention) and (
-        schedule.pingpong or schedule.block_m > 2 * WGMMA_M
-    )
+    return isinstance(schedule, WgmmaAttention) and (schedule.pingpong or schedule.consumers > 2)
 
 
 def _space(spec: Attention, target: Target) -> Iterator[AttentionSchedule]:
@@ -200,7 +198,7 @@ def _by_warpgroups(plan: WgmmaAttentionPlan, work: Work) -> Work:
         registers=plan.held_registers + ADDRESS_REGISTERS
         if alone
         else 65536 // plan.num_threads // 8 * 8,
-        shared_traffic=work.shared_traffic * (1 + plan.consumers) + plan.queries.nbytes,
-        instructions=instructions * plan.consumers // (1 + plan.consumers),
+        shared_traffic=work.shared_traffic * (1 + plan.schedule.consumers) + plan.queries.nbytes,
+        instructions=instructions * plan.schedule.consumers // (1 + plan.schedule.consumers),
         tile_overhead=ASYNC_OVERHEAD + TILE_OVERHEAD,
     )

@@ -32,7 +32,7 @@ from kgen.targets.cuda.plan.rowwise import butterfly
 from kgen.targets.expressions import Rendered
 from kgen.targets.header import counted
 from kgen.targets.powers_of_two import power_of_two
-from kgen_runtime.manifest import Launch
+from kgen_runtime.manifest import Launch, TensorMap
 from kgen_runtime.values import frozen
 
 
@@ -175,14 +175,17 @@ def attention_launch(
     num_threads: int,
     shared_bytes: int,
     target: Target,
+    maps: tuple[TensorMap, ...] = (),
 ) -> Launch:
-    """Return the launch of a CTA for each block of queries of a head."""
+    """Return the launch of a CTA for each block of queries of a head; tensors with a map are passed
+    by it."""
     dynamic = shared_bytes * cuda_plan.is_dynamic(shared_bytes, target)
     launch = plan_launch(output, inner, num_threads, dynamic)
+    names = {map_.tensor: map_.name for map_ in maps}
     return dataclasses.replace(
         launch,
         entry_point=spec.key,
-        arguments=tuple(p.name for p in spec.parameters),
+        arguments=tuple(names.get(p.name, p.name) for p in spec.parameters),
         # A tile is one of `out`; `lse` has other axes.
         tile=None if spec.lse else launch.tile,
     )

@@ -126,18 +126,14 @@ class WgmmaAttentionPlan(TensorCoreAttentionPlan):
         return GROUP_BYTES
 
     @property
-    def consumers(self) -> int:
-        return consumers(self.schedule)
-
-    @property
     def registers(self) -> tuple[int, int] | None:
         """Registers per thread of the producer and of consumers; None without setmaxnreg."""
-        return REGISTERS.get(self.consumers)
+        return REGISTERS.get(self.schedule.consumers)
 
     @property
     def consumer_barrier(self) -> str:
         """Operands of the named barrier of all consumers."""
-        return f"1, {self.consumers * WARPGROUP}"
+        return f"1, {self.schedule.consumers * WARPGROUP}"
 
     @property
     def held_registers(self) -> int:
@@ -184,7 +180,11 @@ class WgmmaAttentionPlan(TensorCoreAttentionPlan):
     def barriers(self) -> tuple[tuple[int, int], ...]:
         """Byte of each barrier, and the arrivals that complete a phase: one of the producer thread,
         and one of every consumer warp of the stage."""
-        arrivals = (*(1,) * 2 * self.num_stages, *(self.consumers * WARPS,) * self.num_stages, 1)
+        arrivals = (
+            *(1,) * 2 * self.num_stages,
+            *(self.schedule.consumers * WARPS,) * self.num_stages,
+            1,
+        )
         return tuple(
             (self.full_barriers + i * BARRIER_BYTES, count) for i, count in enumerate(arrivals)
         )
@@ -201,29 +201,10 @@ class WgmmaAttentionPlan(TensorCoreAttentionPlan):
     # -- values beyond kv_length ---------------------------------------------------------------
 
     @property
-    def value_boxes(self) -> tuple[int, ...]:
-        """First bytes of the boxes of a stage's values."""
-        return tuple(box.offset for box in self.operands[1].boxes)
-
-    @property
-    def row_bytes(self) -> int:
-        """Bytes of a key's row in a box."""
-        return ROW_BYTES
-
-    @property
-    def producers(self) -> int:
-        """Threads of the producer, which come before those of consumers."""
-        return WARPGROUP
-
-    @property
-    def value_box_bytes(self) -> int:
-        return self.operands[1].box_bytes
-
-    @property
     def zeroed(self) -> tuple[int, ...]:
         """First bytes of the parts of a box that all consumers, 16 bytes each, can fill at once."""
-        each = self.consumers * WARPGROUP * MAX_ACCESS_BYTES
-        return tuple(range(0, self.value_box_bytes, each))
+        each = self.schedule.consumers * WARPGROUP * MAX_ACCESS_BYTES
+        return tuple(range(0, self.operands[1].box_bytes, each))
 
     # -- the comment on top --------------------------------------------------------------------
 
@@ -247,11 +228,6 @@ class WgmmaAttentionPlan(TensorCoreAttentionPlan):
             f"barriers: full[{self.num_stages}] of K, of V, empty[{self.num_stages}] and of Q, "
             f"from byte {self.full_barriers}",
         )
-
-
-def consumers(schedule: WgmmaAttention) -> int:
-    """Return the warpgroups that multiply."""
-    return schedule.block_m // WGMMA_M
 
 
 def obstacle(spec: Attention, target: Target) -> str | None:
@@ -304,7 +280,7 @@ def plan_wgmma_attention(
         counted=is_counted(spec),
     )
     staging = plan_epilogue_staging(matrices.output, inner, values, q.nbytes + pipeline.nbytes)
-    strips = consumers(schedule) * WARPS * staging.tile.nbytes if staging else 0
+    strips = schedule.consumers * WARPS * staging.tile.nbytes if staging else 0
     full_barriers = max(q.nbytes + pipeline.nbytes, strips)
     shared_bytes = full_barriers + (STAGE_BARRIERS * pipeline.num_stages + 1) * BARRIER_BYTES
     cuda_plan.check_shared(
@@ -314,16 +290,17 @@ def plan_wgmma_attention(
         beside=shared_bytes - pipeline.nbytes,
         instead=f"block_n={schedule.block_n // 2}",
     )
-    num_threads = (1 + consumers(schedule)) * WARPGROUP
+    num_threads = (1 + schedule.consumers) * WARPGROUP
+    maps = tuple(operand.tensor_map for operand in (q, k, v))
     plan = WgmmaAttentionPlan(
         spec=spec,
         target=target,
         schedule=schedule,
         template="ptx/attention_wgmma.ptx.j2",
         launches=(
-            attention_launch(spec, matrices.output, inner, num_threads, shared_bytes, target),
+            attention_launch(spec, matrices.output, inner, num_threads, shared_bytes, target, maps),
         ),
-        tensor_maps=tuple(operand.tensor_map for operand in (q, k, v)),
+        tensor_maps=maps,
         num_threads=num_threads,
         shared_bytes=shared_bytes,
         ptx_version=cuda_plan.ptx_version(target, spec, "wgmma"),
@@ -347,16 +324,14 @@ def plan_wgmma_attention(
         ),
         full_barriers=full_barriers,
     )
-    _check_registers(plan)
-    return _with_maps(plan)
-
-
-def _with_maps(plan: WgmmaAttentionPlan) -> WgmmaAttentionPlan:
-    """Return the plan with tensor maps as arguments of the launch."""
-    names = {map_.tensor: map_.name for map_ in plan.tensor_maps}
-    (launch,) = plan.launches
-    arguments = tuple(names.get(name, name) for name in launch.arguments)
-    return dataclasses.replace(plan, launches=(dataclasses.replace(launch, arguments=arguments),))
+    limit = (plan.registers or (0, 255))[1] - OTHER_REGISTERS
+    if plan.held_registers > limit:
+        raise ScheduleError(
+            f"block_n={schedule.block_n} with {spec.out_head} elements of a value needs "
+            f"{plan.held_registers} registers per thread; block_m={schedule.block_m} leaves "
+            f"{limit}; try block_n={schedule.block_n // 2}"
+        )
+    return plan
 
 
 def _stored(matrices: HeadMatrices, name: str) -> Matrix:
@@ -411,19 +386,9 @@ def _check(spec: Attention, target: Target, schedule: WgmmaAttention) -> None:
             f"num_stages={schedule.num_stages} leaves no stage to load while another is "
             "multiplied; try num_stages=2"
         )
-    if schedule.pingpong and consumers(schedule) != 2:
+    if schedule.pingpong and schedule.consumers != 2:
         raise ScheduleError(
             f"pingpong=1 needs two warpgroups that multiply, and block_m={schedule.block_m} has "
-            f"{consumers(schedule)}; try block_m={2 * WGMMA_M}"
+            f"{schedule.consumers}; try block_m={2 * WGMMA_M}"
         )
     check_grid(spec, target, schedule.block_m)
-
-
-def _check_registers(plan: WgmmaAttentionPlan) -> None:
-    limit = (plan.registers or (0, 255))[1] - OTHER_REGISTERS
-    if plan.held_registers > limit:
-        raise ScheduleError(
-            f"block_n={plan.schedule.block_n} with {plan.spec.out_head} elements of a value needs "
-            f"{plan.held_registers} registers per thread; block_m={plan.schedule.block_m} leaves "
-            f"{limit}; try block_n={plan.schedule.block_n // 2}"
-        )

@@ -65,6 +65,8 @@ def matrix_obstacle(matrix: Matrix) -> str | None:
             f"rows of {matrix.name} start at multiples of {matrix.aligned_bytes} bytes, and "
             f"TMA requires multiples of {MAX_ACCESS_BYTES}"
         )
+    if matrix.rows > 1 and not matrix.row_stride:
+        return f"all rows of {matrix.name} are one, and a tensor map has no stride of 0"
     strides = (matrix.row_stride, *(term.stride for term in matrix.batch_terms))
     if (stride := max(strides)) >= MAX_STRIDE:
         return f"{matrix.name} has a stride of {stride} bytes; TMA requires less than {MAX_STRIDE}"
