@@ -11,9 +11,10 @@ import pytest
 from kgen import bundle, pipeline, targets
 from kgen.check.execute.runners import EmulatorExecutor
 from kgen.errors import ScheduleError
-from kgen.schedule import MmaAttention, Schedule, WgmmaAttention
+from kgen.schedule import MmaAttention, WgmmaAttention
 from kgen.spec import Attention
 from kgen.targets.base import BuiltKernel
+from kgen.targets.cuda.plan import plan
 from tests.attention_specs import BOTTOM, attention
 from tests.emulate.one_schedule import verify
 
@@ -174,10 +175,10 @@ def test_schedules_that_do_not_fit(fields: dict[str, int], message: str) -> None
             "sm_90a",
             "all rows of k are one, and a tensor",
         ),
+        (attention(64, 64, 64, page_size=16), "sm_90a", "pages lie at addresses of a table; leave"),
         (attention(64, 64, 64), "sm_80", "sm_80 has no wgmma instruction; leave mainloop out"),
     ],
 )
 def test_what_wgmma_cannot_compute(spec: Attention, target: str, message: str) -> None:
-    schedule: Schedule = WgmmaAttention(block_m=64, block_n=64)
     with pytest.raises(ScheduleError, match=message):
-        pipeline.plan(spec, targets.find(target), schedule)
+        plan(spec, targets.find(target), WgmmaAttention(block_m=64, block_n=64))

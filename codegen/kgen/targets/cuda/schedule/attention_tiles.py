@@ -190,8 +190,8 @@ def _by_warpgroups(plan: WgmmaAttentionPlan, work: Work) -> Work:
 
     The producer has few instructions; the average of all warps is counted.
     """
-    products = (*plan.score_products.whole, *plan.value_products.whole)
-    instructions = work.instructions + WGMMA_INSTRUCTIONS * len(products)
+    products = len(plan.score_products.steps) + len(plan.value_products.steps)
+    instructions = work.instructions + WGMMA_INSTRUCTIONS * products
     alone = plan.registers is None
     return replace(
         work,

@@ -71,9 +71,14 @@ class BlockProducts:
     depth: int
 
     @property
+    def steps(self) -> range:
+        """Steps of k."""
+        return range(self.depth // self.instruction.depth)
+
+    @property
     def whole(self) -> tuple[Product, ...]:
         """Products of all steps of k."""
-        return tuple(self._product(step) for step in range(self.depth // self.instruction.depth))
+        return tuple(map(self._product, self.steps))
 
     def _product(self, step: int) -> Product:
         left, k = self.left, step * self.instruction.depth
@@ -234,6 +239,8 @@ def obstacle(spec: Attention, target: Target) -> str | None:
     """Return the reason why TMA and wgmma cannot compute this attention; None if they can."""
     if not target.has("wgmma"):
         return f"{target.name} has no wgmma instruction"
+    if spec.is_paged:
+        return "TMA copies whole blocks of keys, and pages lie at addresses of a table"
     matrices = HeadMatrices(spec=spec)
     for name in "qkv":
         if (why := matrix_obstacle(_stored(matrices, name))) is not None:
