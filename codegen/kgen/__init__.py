@@ -35,23 +35,9 @@ if TYPE_CHECKING:
     from kgen_runtime.kernels import load
 
 __all__ = [
-    "Attention",
-    "Bundle",
-    "Conv2d",
-    "DType",
-    "Elementwise",
-    "Epilogue",
-    "KgenError",
-    "Layout",
-    "Math",
-    "Matmul",
-    "Rowwise",
-    "build",
-    "compile_model",
-    "errors",
-    "load",
-    "verify",
-]
+    "Attention", "Bundle", "Conv2d", "DType", "Elementwise", "Epilogue", "KgenError", "Layout",
+    "Math", "Matmul", "Rowwise", "build", "compile_model", "errors", "load", "verify",
+]  # fmt: skip
 
 if not TYPE_CHECKING:  # with `__getattr__`, a type checker would accept any name
     _OTHERS = {

@@ -28,17 +28,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Array",
-    "DType",
-    "DeviceInfo",
-    "Devices",
-    "Kernel",
-    "Kernels",
-    "KgenError",
-    "devices",
-    "errors",
-    "load",
-]
+    "Array", "DType", "DeviceInfo", "Devices", "Kernel", "Kernels", "KgenError", "devices",
+    "errors", "load",
+]  # fmt: skip
 
 if not TYPE_CHECKING:  # A type checker would otherwise accept any name.
     __getattr__, __dir__ = lazy.attributes(

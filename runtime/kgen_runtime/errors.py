@@ -7,26 +7,11 @@ are shortened to 500 characters. The docstrings become a table of docs/reference
 from __future__ import annotations
 
 __all__ = [
-    "ArgumentError",
-    "AssembleError",
-    "BudgetError",
-    "BundleError",
-    "DeviceError",
-    "DeviceLost",
-    "DeviceMismatchError",
-    "EmulationError",
-    "GraphError",
-    "IntegrityError",
-    "KgenError",
-    "LaunchError",
-    "OutOfMemory",
-    "ScheduleError",
-    "SpecError",
-    "TargetError",
-    "UnknownOperation",
-    "VerificationError",
-    "VersionError",
-]
+    "ArgumentError", "AssembleError", "BudgetError", "BundleError", "DeviceError", "DeviceLost",
+    "DeviceMismatchError", "EmulationError", "GraphError", "IntegrityError", "KgenError",
+    "LaunchError", "OutOfMemory", "ScheduleError", "SpecError", "TargetError", "UnknownOperation",
+    "VerificationError", "VersionError",
+]  # fmt: skip
 
 
 #: Longest message, and longest word in a message that is shortened, in characters.

@@ -15,28 +15,8 @@ from kgen.ops.storage import is_exact
 from kgen.ops.views import VIEWS
 
 __all__ = [
-    "COORDINATES",
-    "OUT",
-    "REDUCTIONS",
-    "VIEWS",
-    "Accuracy",
-    "Expression",
-    "Primitive",
-    "Reduction",
-    "RowFacts",
-    "ScalarFunction",
-    "beyond",
-    "canonical",
-    "expand",
-    "formulas",
-    "function",
-    "functions",
-    "instructions_of",
-    "is_exact",
-    "is_rowwise",
-    "parse",
-    "reduces",
-    "register",
-    "row_function",
-    "steps",
-]
+    "COORDINATES", "OUT", "REDUCTIONS", "VIEWS", "Accuracy", "Expression", "Primitive", "Reduction",
+    "RowFacts", "ScalarFunction", "beyond", "canonical", "expand", "formulas", "function",
+    "functions", "instructions_of", "is_exact", "is_rowwise", "parse", "reduces", "register",
+    "row_function", "steps",
+]  # fmt: skip

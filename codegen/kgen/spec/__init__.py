@@ -26,29 +26,10 @@ from kgen.spec.winograd import ConvMath
 from kgen_runtime.dtypes import DType
 
 __all__ = [
-    "OPS",
-    "Attention",
-    "ConstantOperand",
-    "Conv2d",
-    "ConvMath",
-    "DType",
-    "Elementwise",
-    "Epilogue",
-    "EpilogueOperand",
-    "Extent",
-    "Formula",
-    "ImageLayout",
-    "Layout",
-    "Math",
-    "Matmul",
-    "Rowwise",
-    "Scale",
-    "Spec",
-    "WeightLayout",
-    "formula_class",
-    "from_json",
-    "op_class",
-]
+    "OPS", "Attention", "ConstantOperand", "Conv2d", "ConvMath", "DType", "Elementwise", "Epilogue",
+    "EpilogueOperand", "Extent", "Formula", "ImageLayout", "Layout", "Math", "Matmul", "Rowwise",
+    "Scale", "Spec", "WeightLayout", "formula_class", "from_json", "op_class",
+]  # fmt: skip
 
 OPS: tuple[type[Spec], ...] = (Matmul, Conv2d, Attention, Elementwise, Rowwise)
 

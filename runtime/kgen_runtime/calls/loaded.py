@@ -23,15 +23,8 @@ class LoadedKernel:
     """Driver handle of a kernel, and the memory that its calls need besides arguments."""
 
     __slots__ = (
-        "__weakref__",
-        "_backend",
-        "_scratch",
-        "constants",
-        "device",
-        "handle",
-        "launch",
-        "stored",
-    )
+        "__weakref__", "_backend", "_scratch", "constants", "device", "handle", "launch", "stored",
+    )  # fmt: skip
 
     def __init__(
         self, backend: Backend, handle: Any, names: Sequence[str], constants: Mapping[str, Memory]

@@ -270,24 +270,14 @@ def _tiny(row: Floats, at: int) -> None:
 
 #: Row kinds. Every other row has a maximum, each time in another place, whose exponential overflows
 #: unless the maximum of the whole row is subtracted.
-ROW_KINDS: tuple[Callable[[Floats, int], None], ...] = (
-    _peak,
-    _nan,
-    _peak,
-    _only_negative_infinity,
-    _peak,
-    _positive_infinity,
-    _peak,
-    _some_negative_infinity,
-    _peak,
-    _far_below,
-    _peak,
-    _far_apart,
-    _peak,
-    _constant,
-    _peak,
-    _tiny,
-)
+ROW_KINDS: tuple[Callable[[Floats, int], None], ...] = tuple(
+    each
+    for kind in (
+        _nan, _only_negative_infinity, _positive_infinity, _some_negative_infinity, _far_below,
+        _far_apart, _constant, _tiny,
+    )
+    for each in (_peak, kind)
+)  # fmt: skip
 
 
 def row_turns(rows: int, cols: int) -> int:

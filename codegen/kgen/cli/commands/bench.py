@@ -77,16 +77,9 @@ def run(args: argparse.Namespace) -> int:
             )
         )
     header = (
-        "kernel",
-        "target",
-        "device",
-        "median us",
-        "quartiles us",
-        "GFLOP/s",
-        "GB/s",
-        "roofline",
+        "kernel", "target", "device", "median us", "quartiles us", "GFLOP/s", "GB/s", "roofline",
         "speed against",
-    )
+    )  # fmt: skip
     print_table(header, rows)
     for result in report.kernels:
         for peer in result.peers:

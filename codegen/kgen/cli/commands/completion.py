@@ -14,16 +14,9 @@ SHELLS = tuple(shells.SCRIPTS)
 LISTS = ("--target", "--epilogue", "--scales", "--against", "--tier")
 #: Metavars of arguments that are files.
 FILES = (
-    "FILE",
-    "FILE.kgen",
-    "OLD.kgen",
-    "NEW.kgen",
-    "FILE.md",
-    "FILE.html",
-    "FILE.svg",
-    "MODEL.onnx",
+    "FILE", "FILE.kgen", "OLD.kgen", "NEW.kgen", "FILE.md", "FILE.html", "FILE.svg", "MODEL.onnx",
     "TUNING",
-)
+)  # fmt: skip
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

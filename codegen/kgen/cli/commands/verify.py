@@ -170,16 +170,9 @@ def print_report(
     For new kernels, given with their build seconds, it includes their resources.
     """
     header = [
-        "kernel",
-        "target",
-        "result",
-        "worst error",
-        "its bound",
-        "of it",
-        "executed on",
-        "form",
+        "kernel", "target", "result", "worst error", "its bound", "of it", "executed on", "form",
         "workgroups",
-    ]
+    ]  # fmt: skip
     rows = [_row(result) for result in report.kernels]
     if built is not None:
         header += RESOURCES

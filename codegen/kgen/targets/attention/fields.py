@@ -10,32 +10,11 @@ from kgen.spec import Attention
 from kgen.targets.base import Target
 
 #: Supported fields; every other field must have its default.
-ATTENTION_FIELDS = frozenset(
-    [
-        "dtype",
-        "q",
-        "k",
-        "v",
-        "out_dtype",
-        "layout",
-        "kv_layout",
-        "q_strides",
-        "k_strides",
-        "v_strides",
-        "out_strides",
-        "causal",
-        "diagonal",
-        "window",
-        "mask",
-        "mask_dtype",
-        "mask_value",
-        "empty_rows",
-        "softcap",
-        "scale",
-        "kv_length",
-        "lse",
-    ]
-)
+ATTENTION_FIELDS = frozenset([
+    "dtype", "q", "k", "v", "out_dtype", "layout", "kv_layout", "q_strides", "k_strides",
+    "v_strides", "out_strides", "causal", "diagonal", "window", "mask", "mask_dtype", "mask_value",
+    "empty_rows", "softcap", "scale", "kv_length", "lse",
+])  # fmt: skip
 
 
 def refuse_other_fields(spec: Attention, target: Target, fields: Set[str]) -> None:

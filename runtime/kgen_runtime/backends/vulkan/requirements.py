@@ -17,18 +17,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kgen_runtime.manifest import ArtifactEntry
 
-KNOWN_REQUIREMENTS = frozenset(
-    (
-        "api",
-        "features",
-        "limits",
-        "device",
-        "cooperative_matrix",
-        "cooperative_matrix_out",
-        "subgroup_size",
-        "full_subgroups",
-    )
-)
+KNOWN_REQUIREMENTS = frozenset((
+    "api", "features", "limits", "device", "cooperative_matrix", "cooperative_matrix_out",
+    "subgroup_size", "full_subgroups",
+))  # fmt: skip
 
 
 def refusal(artifact: ArtifactEntry, capabilities: Mapping[str, Any]) -> str | None:
