@@ -100,10 +100,7 @@ def build(
     ]
     plans: Sequence[Plan] = [_plan_of_several(s, t, schedule or {}, found, own) for t, s in pairs]
     made = kernels(
-        plans,
-        cache=kernel_cache.opened() if cache else None,
-        executor=executor,
-        progress=progress,
+        plans, cache=kernel_cache.opened() if cache else None, executor=executor, progress=progress
     )
     return bundle.pack(made, constants)
 

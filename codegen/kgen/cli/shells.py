@@ -203,8 +203,4 @@ def _fish(text: str) -> str:
 
 
 #: Function that writes the script of each shell.
-SCRIPTS: Mapping[str, Callable[[Sequence[Command]], str]] = {
-    "bash": bash,
-    "zsh": zsh,
-    "fish": fish,
-}
+SCRIPTS: Mapping[str, Callable[[Sequence[Command]], str]] = {"bash": bash, "zsh": zsh, "fish": fish}

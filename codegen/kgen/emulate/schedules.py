@@ -30,9 +30,7 @@ def run_all(
     found = [launch(copy.deepcopy(before), seed) for seed in seeds[1:]]
     warnings = [warning for one in (report, *found) for warning in one.warnings]
     return replace(
-        report,
-        warnings=once(warnings),
-        seconds=report.seconds + sum(one.seconds for one in found),
+        report, warnings=once(warnings), seconds=report.seconds + sum(one.seconds for one in found)
     )
 
 

@@ -234,11 +234,7 @@ class Builder:
                 self._check_broadcasts(operation, shape, nodes)
             name = f"v{len(self.values)}"
             self.values[name] = GraphValue(
-                id=name,
-                dtype=dtype,
-                shape=shape,
-                operation=operation,
-                nodes=nodes,
+                id=name, dtype=dtype, shape=shape, operation=operation, nodes=nodes
             )
             self.known[key] = name
         return self.values[self.known[key]]
@@ -412,11 +408,7 @@ class Builder:
         return call_of(name, *map(self.term, terms))
 
     def formula(
-        self,
-        expression: Expression,
-        shape: Sequence[int],
-        dtype: DType,
-        axes: tuple[int, ...] = (),
+        self, expression: Expression, shape: Sequence[int], dtype: DType, axes: tuple[int, ...] = ()
     ) -> GraphValue:
         if not inputs(expression):
             raise self.refusal(

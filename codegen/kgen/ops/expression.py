@@ -241,11 +241,7 @@ def text_of(expression: Expression, names: Mapping[Expression, str]) -> str:
 
 
 def _interned(
-    primitive: Primitive,
-    arguments: tuple[Expression, ...],
-    name: str,
-    number: float,
-    truth: bool,
+    primitive: Primitive, arguments: tuple[Expression, ...], name: str, number: float, truth: bool
 ) -> Expression:
     # Zeros of two signs are two constants, and NaN is one.
     key = (primitive, tuple(map(id, arguments)), name, struct.pack("<d", number), truth)

@@ -111,10 +111,7 @@ def measured_ceilings(
         progress(f"measuring how fast {name} is read")
         bandwidths[name] = read_rate(min(nbytes, MOST))
     return Ceilings(
-        source="measured on one core of this CPU",
-        flops=flops,
-        bandwidths=bandwidths,
-        holds=holds,
+        source="measured on one core of this CPU", flops=flops, bandwidths=bandwidths, holds=holds
     )
 
 

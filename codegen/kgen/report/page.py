@@ -176,8 +176,7 @@ def _by_time(steps: Sequence[Step], shares: Sequence[float]) -> list[int]:
     for step, share in zip(steps, shares, strict=True):
         totals[step.kernel] = totals.get(step.kernel, 0.0) + share
     return sorted(
-        range(len(steps)),
-        key=lambda n: (-totals[steps[n].kernel], steps[n].kernel, -shares[n], n),
+        range(len(steps)), key=lambda n: (-totals[steps[n].kernel], steps[n].kernel, -shares[n], n)
     )
 
 

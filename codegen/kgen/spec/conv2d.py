@@ -11,13 +11,7 @@ from typing import ClassVar, Literal
 
 from kgen.errors import SpecError
 from kgen.ops.expression import infix, substituted, variable
-from kgen.spec.choices import (
-    WIDENED,
-    BType,
-    BTypeName,
-    ConstantOperand,
-    OperandName,
-)
+from kgen.spec.choices import WIDENED, BType, BTypeName, ConstantOperand, OperandName
 from kgen.spec.enum_fields import Member, Members, OptionalMember
 from kgen.spec.epilogue import PRODUCT, EpilogueDtypes, EpilogueShapes, EpilogueText, Extent
 from kgen.spec.matmul import MAX_K, MAX_ROWS_OR_COLUMNS, Matmul
@@ -449,11 +443,7 @@ class Conv2d(Spec):
 
     def _tensor(self, name: str, shape: Shape, dtype: DType | None = None) -> TensorParam:
         return TensorParam(
-            name=name,
-            role="input",
-            dtype=dtype or self.dtype,
-            shape=shape,
-            strides=packed(shape),
+            name=name, role="input", dtype=dtype or self.dtype, shape=shape, strides=packed(shape)
         )
 
     def stored(self, channels: int, sizes: Shape) -> Shape:

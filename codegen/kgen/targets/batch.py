@@ -47,10 +47,7 @@ def batch_coordinates(spec: Matmul) -> tuple[BatchCoordinate, ...]:
     sizes = spec.batch_dims or ()
     return tuple(
         BatchCoordinate(
-            name=f"{BATCH}{i}",
-            divisor=math.prod(sizes[i + 1 :]),
-            size=size,
-            is_outermost=i == 0,
+            name=f"{BATCH}{i}", divisor=math.prod(sizes[i + 1 :]), size=size, is_outermost=i == 0
         )
         for i, size in enumerate(sizes)
     )

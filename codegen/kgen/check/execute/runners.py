@@ -243,11 +243,7 @@ class QemuExecutor(Executor):
         for launch in self._entry.launches:
             arguments = [host[name] for name in launch.arguments]
             run_aarch64(
-                self._code,
-                launch.entry_point,
-                arguments,
-                launch.grid[0],
-                features=self._features,
+                self._code, launch.entry_point, arguments, launch.grid[0], features=self._features
             )
 
 

@@ -173,10 +173,7 @@ class _BudgetReader:
         entries = [self._entry(i, row) for i, row in enumerate(rows)]
         self._refuse_duplicates(entries)
         return Budgets(
-            path=self._path,
-            text=self._text,
-            toolchain=self._toolchain(),
-            entries=tuple(entries),
+            path=self._path, text=self._text, toolchain=self._toolchain(), entries=tuple(entries)
         )
 
     def _toolchain(self) -> dict[str, str]:

@@ -295,8 +295,7 @@ def _rowwise(
     values = {
         name: _numbers(
             decode(
-                np.broadcast_to(bits, shape).transpose(order)[rows].reshape(-1, cols),
-                dtypes[name],
+                np.broadcast_to(bits, shape).transpose(order)[rows].reshape(-1, cols), dtypes[name]
             ),
             dtypes[name],
         )

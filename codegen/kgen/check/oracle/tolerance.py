@@ -86,10 +86,7 @@ class Estimate:
 
     def _replace(self, value: Values, error: Values) -> Estimate:
         return Estimate(
-            value=value,
-            error=error,
-            accumulate=self.accumulate,
-            function_error=self.function_error,
+            value=value, error=error, accumulate=self.accumulate, function_error=self.function_error
         )
 
 
@@ -119,10 +116,7 @@ def product(value: Values, magnitude: Values, k: int, whole: bool, target: Toler
     # NaN and infinity have no error: relu of -inf is exactly 0.
     error = np.where(np.isfinite(value), error, 0.0)
     return Estimate(
-        value=value,
-        error=error,
-        accumulate=target.accumulate,
-        function_error=target.function_error,
+        value=value, error=error, accumulate=target.accumulate, function_error=target.function_error
     )
 
 

@@ -31,9 +31,7 @@ LLVM_OBJDUMP = (*(f"llvm-objdump-{version}" for version in range(22, 18, -1)), "
 
 DISASSEMBLERS = {
     "cubin": Disassembler(
-        programs=("nvdisasm",),
-        arguments=("-c",),
-        package="pip install nvidia-cuda-nvdisasm",
+        programs=("nvdisasm",), arguments=("-c",), package="pip install nvidia-cuda-nvdisasm"
     ),
     "elf-x86_64": Disassembler(
         programs=("objdump",),
@@ -51,9 +49,7 @@ DISASSEMBLERS = {
         package="apt install llvm-19 (gfx950 needs LLVM 20 or newer)",
     ),
     "spirv": Disassembler(
-        programs=("spirv-dis",),
-        arguments=("--no-color",),
-        package="apt install spirv-tools",
+        programs=("spirv-dis",), arguments=("--no-color",), package="apt install spirv-tools"
     ),
 }
 

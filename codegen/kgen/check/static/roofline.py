@@ -205,7 +205,4 @@ def _terms(
     in_flight = counters.get("copies_in_flight", 0)
     if in_flight and rates.latency is not None:
         workgroups = min(math.prod(entry.launches[0].grid), rates.units * occupancy.workgroups)
-        yield (
-            "latency",
-            counters["global_load_bytes"] * rates.latency / (in_flight * workgroups),
-        )
+        yield ("latency", counters["global_load_bytes"] * rates.latency / (in_flight * workgroups))

@@ -146,11 +146,7 @@ def _fill(entry: KernelEntry, name: str, seed: int, make: Maker, whole: bool = F
 
 
 def _blocks(
-    generator: np.random.Generator,
-    entry: KernelEntry,
-    param: TensorParam,
-    make: Maker,
-    whole: bool,
+    generator: np.random.Generator, entry: KernelEntry, param: TensorParam, make: Maker, whole: bool
 ) -> Bits:
     """Return blocks of 4-bit numbers with the signs of made ones, and f16 scales of any size."""
     numbers = (*param.shape[:-1], entry.spec["k"])

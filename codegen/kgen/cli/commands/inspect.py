@@ -29,9 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="analyse the machine code: registers, occupancy, hot loop, roofline",
     )
     what.add_argument(
-        "--graph",
-        action="store_true",
-        help="draw a program's steps into the SVG file of -o",
+        "--graph", action="store_true", help="draw a program's steps into the SVG file of -o"
     )
     parser.add_argument(
         "--program", metavar="NAME",

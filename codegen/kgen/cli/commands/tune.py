@@ -128,8 +128,7 @@ def _specs(name: str, target: Target) -> list[Spec]:
     with SpecifiedBundle(name) as bundle:
         entries = bundle.manifest.kernels
     found = specs_of_bundle(
-        [(spec.from_json(entry.spec), targets.find(entry.target.name)) for entry in entries],
-        target,
+        [(spec.from_json(entry.spec), targets.find(entry.target.name)) for entry in entries], target
     )
     if not found:
         raise SpecError(

@@ -81,9 +81,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "in f64",
     )
     parser.add_argument(
-        "--nodes",
-        action="store_true",
-        help="with --model: list every step with its ONNX nodes",
+        "--nodes", action="store_true", help="with --model: list every step with its ONNX nodes"
     )
     parser.add_argument(
         "--input",

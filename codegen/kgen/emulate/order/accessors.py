@@ -95,11 +95,7 @@ class Accessors:
         self._owner, self._log = owner, AccessLog(owner, group)
 
     def note(
-        self,
-        place: Array,
-        tag: Array,
-        before: Callable[[Array, Array], Array],
-        line: int = 0,
+        self, place: Array, tag: Array, before: Callable[[Array, Array], Array], line: int = 0
     ) -> None:
         """Record accesses. `before(which, last)` returns whether the last accesses `last` happen
         before the new accesses number `which`."""

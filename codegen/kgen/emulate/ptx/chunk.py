@@ -51,12 +51,7 @@ class Violation(Exception):
     """
 
     def __init__(
-        self,
-        kind: str,
-        message: str,
-        lanes: Array,
-        address: Array | None = None,
-        space: str = "",
+        self, kind: str, message: str, lanes: Array, address: Array | None = None, space: str = ""
     ) -> None:
         super().__init__(message)
         self.kind, self.message, self.lanes, self.address = kind, message, lanes, address

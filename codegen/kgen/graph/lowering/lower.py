@@ -248,11 +248,7 @@ class _Lowering:
         self.call(spec, bindings, into or value.id, nodes)
 
     def rows(
-        self,
-        lazy: Lazy,
-        expression: Expression,
-        leaves: Mapping[str, Leaf],
-        nodes: tuple[str, ...],
+        self, lazy: Lazy, expression: Expression, leaves: Mapping[str, Leaf], nodes: tuple[str, ...]
     ) -> None:
         """Emit a row-wise kernel.
 

@@ -38,10 +38,7 @@ def formula(make: Callable[[Builder, Node, list[GraphValue]], Expression]) -> Lo
 
 #: Operators of two operands that broadcast by attributes before opset 7.
 BY_ATTRIBUTES = frozenset(
-    {
-        *("Add", "And", "Div", "Equal", "Greater", "Less"),
-        *("Mul", "Or", "Pow", "Sub", "Xor"),
-    }
+    {*("Add", "And", "Div", "Equal", "Greater", "Less"), *("Mul", "Or", "Pow", "Sub", "Xor")}
 )
 
 

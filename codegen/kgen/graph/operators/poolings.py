@@ -12,14 +12,7 @@ from kgen.graph.ir import Builder, GraphValue
 from kgen.graph.operators.registry import Lower, Operator, check_shape, one
 from kgen.graph.operators.scatters import check_places, scattered
 from kgen.graph.operators.signed_bytes import numbers_of, signed, unsigned
-from kgen.graph.operators.windows import (
-    Window,
-    Windows,
-    padded,
-    places_of,
-    seen_at,
-    windows_of,
-)
+from kgen.graph.operators.windows import Window, Windows, padded, places_of, seen_at, windows_of
 from kgen.graph.reading.model import Node
 from kgen.ops.expression import Expression, view
 from kgen.spec.shapes import by_x, packed

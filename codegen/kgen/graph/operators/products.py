@@ -5,12 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kgen.graph.ir import CHANGE_MODEL, TRANSPOSED, Builder, GraphValue, SourceNode
-from kgen.graph.operators.registry import (
-    Operator,
-    check_broadcasts,
-    one,
-    optional,
-)
+from kgen.graph.operators.registry import Operator, check_broadcasts, one, optional
 from kgen.graph.reading.dequantized import changed
 from kgen.graph.reading.model import Node
 

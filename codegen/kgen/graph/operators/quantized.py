@@ -134,11 +134,7 @@ def quantize_linear(b: Builder, node: Node, given: list[GraphValue | None]) -> G
 
 
 def quantized_widely(
-    b: Builder,
-    x: GraphValue,
-    scale: GraphValue,
-    zero: GraphValue | None,
-    limits: tuple[int, int],
+    b: Builder, x: GraphValue, scale: GraphValue, zero: GraphValue | None, limits: tuple[int, int]
 ) -> GraphValue:
     """Return round(x / scale) + zero, saturated to these limits, in s32."""
     found = b.call("round", b.call("div", x, scale))

@@ -8,13 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from kgen.graph.ir import Builder, GraphValue
-from kgen.graph.operators.indexing import (
-    at_places,
-    moved_back,
-    moved_last,
-    repeated,
-    times_of,
-)
+from kgen.graph.operators.indexing import at_places, moved_back, moved_last, repeated, times_of
 from kgen.graph.operators.registry import Operator, axes_of, choice_of, one, optional
 from kgen.graph.reading.model import Array, Node
 from kgen.graph.rewrites.orders import inverse

@@ -8,21 +8,8 @@ import numpy as np
 
 from kgen.graph.ir import CHANGE_MODEL, Builder, FormulaNode, GraphValue
 from kgen.graph.operators.elementwise import BYTES, wrapped
-from kgen.graph.operators.indexing import (
-    flat_places,
-    moved_back,
-    moved_last,
-    numbers,
-    place,
-)
-from kgen.graph.operators.registry import (
-    Operator,
-    axis_of,
-    check_shape,
-    choice_of,
-    one,
-    optional,
-)
+from kgen.graph.operators.indexing import flat_places, moved_back, moved_last, numbers, place
+from kgen.graph.operators.registry import Operator, axis_of, check_shape, choice_of, one, optional
 from kgen.graph.operators.views import joined
 from kgen.graph.reading.model import Array, Node, Shape
 from kgen.graph.rewrites.orders import inverse

@@ -7,13 +7,7 @@ import math
 import numpy as np
 
 from kgen.graph.ir import Builder, GraphValue
-from kgen.graph.operators.indexing import (
-    at_places,
-    moved_back,
-    moved_last,
-    numbers,
-    place,
-)
+from kgen.graph.operators.indexing import at_places, moved_back, moved_last, numbers, place
 from kgen.graph.operators.registry import Operator, axis_of, check_shape, integers, one, optional
 from kgen.graph.operators.views import joined
 from kgen.graph.reading.model import Node

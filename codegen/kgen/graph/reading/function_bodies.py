@@ -42,10 +42,7 @@ def has_body(operator: str, opset: int, domain: str = "") -> bool:
 
 
 def body_by_schema(
-    node: onnx.NodeProto,
-    name: str,
-    types: Mapping[str, onnx.TypeProto],
-    opsets: Mapping[str, int],
+    node: onnx.NodeProto, name: str, types: Mapping[str, onnx.TypeProto], opsets: Mapping[str, int]
 ) -> FunctionBody | None:
     """Return ONNX's function body of a node's operator for inputs of these types, or None."""
     domain = "" if node.domain in DOMAINS else node.domain

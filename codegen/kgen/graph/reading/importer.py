@@ -33,12 +33,7 @@ from kgen.graph.reading.dequantized import stored
 from kgen.graph.reading.domains import DOMAINS, PREVIEW, opsets_of
 from kgen.graph.reading.element_types import DTYPES, KEEPS_RANGE, WIDENED, unsupported
 from kgen.graph.reading.empty import empty_results, without_empty, without_results
-from kgen.graph.reading.folding import (
-    NotFolded,
-    bytes_of_results,
-    check_foldable,
-    computed,
-)
+from kgen.graph.reading.folding import NotFolded, bytes_of_results, check_foldable, computed
 from kgen.graph.reading.function_bodies import (
     FunctionBody,
     NodeRefused,

@@ -30,11 +30,7 @@ class Writer:
     """Nodes that replace one node, and the constants that they need."""
 
     def __init__(
-        self,
-        node: onnx.NodeProto,
-        name: str,
-        opset: int,
-        known: Mapping[str, onnx.TensorProto],
+        self, node: onnx.NodeProto, name: str, opset: int, known: Mapping[str, onnx.TensorProto]
     ) -> None:
         self.node, self.name, self.opset, self.known = node, name, opset, known
         self.nodes: list[onnx.NodeProto] = []

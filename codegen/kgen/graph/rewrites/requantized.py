@@ -10,14 +10,7 @@ from __future__ import annotations
 
 import math
 
-from kgen.ops.expression import (
-    Expression,
-    Primitive,
-    call,
-    constant,
-    rebuilt,
-    with_arguments,
-)
+from kgen.ops.expression import Expression, Primitive, call, constant, rebuilt, with_arguments
 from kgen.ops.registry import functions
 
 #: Functions of rows for which f(x k) = f(x) k.

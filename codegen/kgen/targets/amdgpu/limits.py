@@ -38,12 +38,7 @@ BUFFER_FLAGS = {64: 0x27000, 32: 0x31027000}
 
 
 def _target(
-    name: str,
-    *,
-    compute_units: int,
-    lds_banks: int = 32,
-    load_offset: int,
-    features: str,
+    name: str, *, compute_units: int, lds_banks: int = 32, load_offset: int, features: str
 ) -> Target:
     launch = amdgpu_limits(name)
     assert launch.registers is not None
@@ -96,18 +91,8 @@ TARGETS = (
         features="preloaded-arguments mfma mfma-bf16-1k mfma-double-k mfma-8bit mfma-f8f6f4 "
         "global-load-lds-16 ds-read-tr16 packed-bf16",
     ),
-    _target(
-        "gfx1030",
-        compute_units=80,
-        load_offset=2**11 - 1,
-        features="dot2-f16 dot4-i8",
-    ),
-    _target(
-        "gfx1100",
-        compute_units=96,
-        load_offset=2**12 - 1,
-        features="wmma-gfx11 real-true16",
-    ),
+    _target("gfx1030", compute_units=80, load_offset=2**11 - 1, features="dot2-f16 dot4-i8"),
+    _target("gfx1100", compute_units=96, load_offset=2**12 - 1, features="wmma-gfx11 real-true16"),
     _target(
         "gfx1201",
         compute_units=64,

@@ -69,12 +69,7 @@ def _target(name: str, features: frozenset[str], *, ptx: int) -> Target:
         "grid_z": launch.grid[2],
     }
     return Target(
-        name=name,
-        family="cuda",
-        arch=name,
-        subgroup=WARP_SIZE,
-        features=features,
-        limits=limits,
+        name=name, family="cuda", arch=name, subgroup=WARP_SIZE, features=features, limits=limits
     )
 
 

@@ -191,12 +191,7 @@ def parse(text: str, name: str, *, is_lenient: bool = False) -> Tuning:
     ):
         raise TargetError(f"{name}: core and all classes must be text; {REMEDY}")
     return Tuning(
-        name=name,
-        core=core,
-        sources=sources,
-        texts=texts,
-        checked=checked,
-        is_lenient=is_lenient,
+        name=name, core=core, sources=sources, texts=texts, checked=checked, is_lenient=is_lenient
     )
 
 

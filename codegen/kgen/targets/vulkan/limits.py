@@ -16,10 +16,7 @@ from kgen_runtime.launch_limits import VULKAN_GUARANTEED
 KIB = 1024
 
 #: Upper limits of schedules, which desktop GPUs and software drivers support.
-CEILING = {
-    "maxComputeSharedMemorySize": 32 * KIB,
-    "maxComputeWorkGroupInvocations": 1024,
-}
+CEILING = {"maxComputeSharedMemorySize": 32 * KIB, "maxComputeWorkGroupInvocations": 1024}
 
 #: Largest tensor in bytes: maxStorageBufferRange is a 32-bit number.
 MAX_TENSOR_BYTES = 2**32 - 1

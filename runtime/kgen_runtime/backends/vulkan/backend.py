@@ -7,13 +7,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kgen_runtime.backend import (
-    Backend,
-    Code,
-    DeviceInfo,
-    LaunchSequence,
-    SequenceStep,
-)
+from kgen_runtime.backend import Backend, Code, DeviceInfo, LaunchSequence, SequenceStep
 from kgen_runtime.backends.vulkan import features, requirements
 from kgen_runtime.backends.vulkan.driver import (
     NEWEST_API,

@@ -88,9 +88,7 @@ class Recorder:
         submitted."""
         vk = driver()
         info = vk.VkCommandBufferAllocateInfo(
-            commandPool=self._pool,
-            level=vk.VK_COMMAND_BUFFER_LEVEL_PRIMARY,
-            commandBufferCount=1,
+            commandPool=self._pool, level=vk.VK_COMMAND_BUFFER_LEVEL_PRIMARY, commandBufferCount=1
         )
         bindings = sum(len(p.arguments) for p in pipelines)
         pool, sets = self._descriptor_sets(pipelines, bindings) if pipelines else (None, [])

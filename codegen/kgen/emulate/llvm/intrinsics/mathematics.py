@@ -16,15 +16,7 @@ import numpy as np
 from kgen.emulate.floats import flush, fma, round_towards
 from kgen.emulate.llvm.frontend.module import LlvmInstruction, immediate
 from kgen.emulate.llvm.frontend.program import Build, fixed
-from kgen.emulate.llvm.numbers import (
-    floating,
-    integer,
-    lifted,
-    narrow,
-    signed,
-    widen,
-    wrap,
-)
+from kgen.emulate.llvm.numbers import floating, integer, lifted, narrow, signed, widen, wrap
 from kgen.emulate.llvm.types import HALF, Array, Floating
 
 

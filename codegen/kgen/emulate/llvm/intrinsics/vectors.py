@@ -12,15 +12,7 @@ from kgen.emulate.llvm.exec.machine import Machine
 from kgen.emulate.llvm.frontend.module import LlvmInstruction, immediate
 from kgen.emulate.llvm.frontend.program import Build, fixed
 from kgen.emulate.llvm.memory.codec import decode, encode
-from kgen.emulate.llvm.numbers import (
-    float_to_bfloat,
-    floating,
-    lifted,
-    narrow,
-    signed,
-    widen,
-    wrap,
-)
+from kgen.emulate.llvm.numbers import float_to_bfloat, floating, lifted, narrow, signed, widen, wrap
 from kgen.emulate.llvm.types import Array, LlvmInteger, Pointer
 
 _INTEGER: dict[str, Any] = {

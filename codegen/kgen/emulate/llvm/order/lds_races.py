@@ -83,12 +83,7 @@ class LdsShadow(Clocks):
             self.reads.note(a)
 
     def write(
-        self,
-        m: Chunk,
-        ins: LlvmInstruction,
-        offsets: Array,
-        raw: Array,
-        there: Callable[[], Array],
+        self, m: Chunk, ins: LlvmInstruction, offsets: Array, raw: Array, there: Callable[[], Array]
     ) -> None:
         """Record a store; ``there`` returns what the active lanes' bytes hold before it."""
         a = self._access(m, ins, offsets, raw.dtype.itemsize)

@@ -12,15 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kgen.emulate.floats import F16_TO_F32
-from kgen.emulate.ptx.types import (
-    TYPES,
-    Array,
-    PtxType,
-    canonical,
-    narrow,
-    pack,
-    unpack,
-)
+from kgen.emulate.ptx.types import TYPES, Array, PtxType, canonical, narrow, pack, unpack
 from kgen_runtime.values import frozen
 
 _GROUPS, _IN_GROUP, _HEIGHTS, _PAIR = 8, 4, 2, 2

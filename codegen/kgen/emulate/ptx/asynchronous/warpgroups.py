@@ -236,12 +236,7 @@ class Warpgroups:
         return bool(self._sums)
 
     def refuse_pending(
-        self,
-        slots: Sequence[int],
-        warps: Array,
-        *,
-        but: tuple[int, ...] = (),
-        inputs: bool = True,
+        self, slots: Sequence[int], warps: Array, *, but: tuple[int, ...] = (), inputs: bool = True
     ) -> None:
         """Raise Violation if an unfinished product of these warps uses one of the registers.
 

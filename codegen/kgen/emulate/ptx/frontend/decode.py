@@ -29,14 +29,7 @@ from kgen.emulate.ptx.frontend.syntax import (
     names_in,
 )
 from kgen.emulate.ptx.memory.spaces import ParameterMemory
-from kgen.emulate.ptx.types import (
-    SIGNED,
-    TYPES,
-    UNSIGNED,
-    Array,
-    PtxType,
-    narrow,
-)
+from kgen.emulate.ptx.types import SIGNED, TYPES, UNSIGNED, Array, PtxType, narrow
 
 PRED = TYPES["pred"]
 U32 = TYPES["u32"]

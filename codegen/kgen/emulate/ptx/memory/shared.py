@@ -69,12 +69,7 @@ class SharedMemory:
         return columns(view.reshape(-1, count).take(index, axis=0, mode="clip"))
 
     def store(
-        self,
-        address: Array,
-        values: Sequence[Array],
-        size: int,
-        mask: Mask,
-        how: Semantics = WEAK,
+        self, address: Array, values: Sequence[Array], size: int, mask: Mask, how: Semantics = WEAK
     ) -> None:
         """Store each active lane's elements."""
         nbytes = size * len(values)

@@ -131,12 +131,7 @@ class GlobalMemory:
         return columns(view.take(index, axis=0, mode="clip"))
 
     def store(
-        self,
-        address: Array,
-        values: Sequence[Array],
-        size: int,
-        mask: Mask,
-        how: Semantics = WEAK,
+        self, address: Array, values: Sequence[Array], size: int, mask: Mask, how: Semantics = WEAK
     ) -> None:
         """Store each active lane's elements; if lanes have equal addresses, one lane's elements
         remain."""
@@ -232,13 +227,7 @@ class GlobalMemory:
         return [lanes & (window == number) for number in numbers]
 
     def _load_several(
-        self,
-        address: Array,
-        settled: Array,
-        size: int,
-        count: int,
-        mask: Mask,
-        how: Semantics,
+        self, address: Array, settled: Array, size: int, count: int, mask: Mask, how: Semantics
     ) -> list[Array]:
         result: list[Array] = [np.zeros((1, 1, 1), UNSIGNED[size])] * count
         for part in self._by_buffer(settled, mask):

@@ -13,13 +13,7 @@ from functools import partial
 import numpy as np
 
 from kgen.emulate.c_format import FormatConversion, convert, parse
-from kgen.emulate.ptx.chunk import (
-    GENERIC_WINDOW_BITS,
-    LOCAL_WINDOW,
-    SHARED_WINDOW,
-    Mask,
-    Violation,
-)
+from kgen.emulate.ptx.chunk import GENERIC_WINDOW_BITS, LOCAL_WINDOW, SHARED_WINDOW, Mask, Violation
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.calls import PRINT

@@ -274,25 +274,13 @@ class GlobalShadow:
             )  # fmt: skip
 
     def _refuse(
-        self,
-        machine: Chunk,
-        at: Units,
-        others: Array,
-        what: str,
-        lines: Array,
-        kind: str = "race",
+        self, machine: Chunk, at: Units, others: Array, what: str, lines: Array, kind: str = "race"
     ) -> None:
         """Report a fault of these accesses to the machine."""
         machine.refuse(self._violation(machine, at, others, what, lines, kind))
 
     def _violation(
-        self,
-        machine: Chunk,
-        at: Units,
-        others: Array,
-        what: str,
-        lines: Array,
-        kind: str = "race",
+        self, machine: Chunk, at: Units, others: Array, what: str, lines: Array, kind: str = "race"
     ) -> Violation:
         """Return a violation of these accesses; it names the other access of the first one."""
         lanes = np.zeros(machine.ctas * machine.warps * 32, bool)

@@ -55,10 +55,7 @@ class AsyncProxy:
         reading[at.cell] = ((reading[at.cell] >> READING) + 1 << READING) | self.machine.pc
 
     def refuse_read(
-        self,
-        region: Region,
-        *fences: Fence,
-        tell: Callable[[Violation], None] | None = None,
+        self, region: Region, *fences: Fence, tell: Callable[[Violation], None] | None = None
     ) -> Accesses:
         """Check a read. Each of these proxy fences, and the one of shared memory, must have been
         passed.

@@ -51,10 +51,7 @@ def unvouched(clocks: Clocks, row: Array, thread: Array, noted: Array) -> Array:
     found = np.zeros(noted.shape, bool)
     entry = noted[access, warp]
     found[access, warp] = clocks.unknown(
-        row[access],
-        thread[access],
-        warp * 32 + (entry & 31),
-        entry >> READ_TIME,
+        row[access], thread[access], warp * 32 + (entry & 31), entry >> READ_TIME
     )
     return found
 

@@ -16,13 +16,7 @@ from kgen.targets.cuda.expressions import PtxRenderer, RegisterType, renderer_of
 from kgen.targets.cuda.plan import cuda_plan
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.expressions import Rendered
-from kgen.targets.stream import (
-    StreamCondition,
-    StreamOperand,
-    StreamPlan,
-    tile_of,
-    widest_vector,
-)
+from kgen.targets.stream import StreamCondition, StreamOperand, StreamPlan, tile_of, widest_vector
 from kgen_runtime.values import frozen
 
 #: Bytes of a register that may hold two elements.

@@ -12,11 +12,7 @@ from kgen.targets.contraction.partial_sums import PartialSums
 from kgen.targets.cuda.plan import cuda_plan
 from kgen.targets.cuda.plan.cuda_plan import plan_launch
 from kgen.targets.cuda.plan.epilogue.output import plan_output
-from kgen.targets.cuda.plan.matmul import (
-    MatmulPlan,
-    order_tiles,
-    plan_pipeline,
-)
+from kgen.targets.cuda.plan.matmul import MatmulPlan, order_tiles, plan_pipeline
 from kgen.targets.cuda.plan.matrix import matrices
 from kgen.targets.cuda.plan.reduction.last_arriving import is_last_arriving, plan_last_arriving
 from kgen.targets.cuda.plan.staging.choice import plan_copy
@@ -234,11 +230,7 @@ def plan_fma(
     pipeline = plan_pipeline(spec.k, schedule, stage_bytes)
     stored = whole if whole is not None and is_last_arriving(schedule) else spec
     output = plan_output(
-        stored,
-        schedule,
-        rows=operands[0].offsets,
-        cols=operands[1].offsets,
-        run=operands[1].vector,
+        stored, schedule, rows=operands[0].offsets, cols=operands[1].offsets, run=operands[1].vector
     )
     launch = plan_launch(stored, schedule, num_threads, pipeline.nbytes, target)
     sums = PartialSums(names=output.names, dtype=stored.accumulate, threads=num_threads)

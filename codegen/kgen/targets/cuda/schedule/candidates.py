@@ -8,13 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from kgen.errors import ScheduleError
-from kgen.schedule import (
-    GemvMatmul,
-    GpuMatmul,
-    PromotedMatmul,
-    SplitFmaMatmul,
-    SplitMatmul,
-)
+from kgen.schedule import GemvMatmul, GpuMatmul, PromotedMatmul, SplitFmaMatmul, SplitMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Candidate, Target
 from kgen.targets.contraction.grid import block_tiles

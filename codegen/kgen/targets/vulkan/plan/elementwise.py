@@ -12,13 +12,7 @@ from kgen.spec import DType, Elementwise
 from kgen.targets.base import Target, launch_of
 from kgen.targets.expressions import Rendered
 from kgen.targets.powers_of_two import check_powers_of_two
-from kgen.targets.stream import (
-    StreamCondition,
-    StreamOperand,
-    StreamPlan,
-    tile_of,
-    widest_vector,
-)
+from kgen.targets.stream import StreamCondition, StreamOperand, StreamPlan, tile_of, widest_vector
 from kgen.targets.vulkan.expressions import (
     SpirvBitsRenderer,
     SpirvRenderer,

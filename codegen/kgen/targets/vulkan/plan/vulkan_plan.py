@@ -8,10 +8,7 @@ from typing import Any
 
 from kgen.targets.base import Plan
 from kgen.targets.header import times
-from kgen.targets.vulkan.limits import (
-    ROUNDS_F16,
-    STORAGE_8BIT,
-)
+from kgen.targets.vulkan.limits import ROUNDS_F16, STORAGE_8BIT
 from kgen.targets.vulkan.plan import declarations
 from kgen.targets.vulkan.plan.memory import NARROW, Shared, Tensor
 from kgen_runtime.launch_limits import VULKAN_GUARANTEED, Limits, vulkan_limits

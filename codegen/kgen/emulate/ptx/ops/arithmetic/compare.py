@@ -137,11 +137,7 @@ def _set(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> A
     true = np.array(one, output.dtype if output.name == "f32" else np.int32).view(output.dtype)
     false = output.dtype.type(0)
     return apply(
-        decoder,
-        operands,
-        lambda a, b: np.where(compare(a, b), true, false),
-        [type_, type_],
-        output,
+        decoder, operands, lambda a, b: np.where(compare(a, b), true, false), [type_, type_], output
     )
 
 

@@ -18,16 +18,7 @@ from kgen.emulate.ptx.exec.operations import Action, Operation
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder, apply, computed
 from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, require
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.types import (
-    TYPES,
-    Array,
-    PtxType,
-    canonical,
-    narrow,
-    pack,
-    unpack,
-    widen,
-)
+from kgen.emulate.ptx.types import TYPES, Array, PtxType, canonical, narrow, pack, unpack, widen
 from kgen_runtime.values import frozen
 
 Function = Callable[..., Array]

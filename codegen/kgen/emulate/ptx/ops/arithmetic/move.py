@@ -82,8 +82,4 @@ def _is_space(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand])
     return apply(decoder, operands, inside, [_B64], PRED)
 
 
-BUILDERS: dict[str, Builder] = {
-    "mov": _move,
-    "cvta": _convert_address,
-    "isspacep": _is_space,
-}
+BUILDERS: dict[str, Builder] = {"mov": _move, "cvta": _convert_address, "isspacep": _is_space}

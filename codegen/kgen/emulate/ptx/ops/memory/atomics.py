@@ -153,11 +153,7 @@ def _on_registers(
 
 
 def _update(
-    view: Array,
-    cell: Array,
-    values: Sequence[Array],
-    lanes: Array,
-    function: Callable[..., Array],
+    view: Array, cell: Array, values: Sequence[Array], lanes: Array, function: Callable[..., Array]
 ) -> Array:
     """Apply the function in every active lane, in order; return the old values [C, W, 32]."""
     cells = np.broadcast_to(cell, lanes.shape)[lanes]

@@ -217,12 +217,7 @@ def _load_generic(
 
 
 def _store_generic(
-    machine: Machine,
-    address: Array,
-    values: Sequence[Array],
-    size: int,
-    mask: Mask,
-    how: Semantics,
+    machine: Machine, address: Array, values: Sequence[Array], size: int, mask: Mask, how: Semantics
 ) -> None:
     for space, where, part in by_window(machine, address, mask):
         if space == "shared":
@@ -257,8 +252,4 @@ def by_window(machine: Machine, address: Array, mask: Mask) -> list[tuple[str, A
     return found
 
 
-BUILDERS: dict[str, Builder] = {
-    "ld": _load,
-    "ldu": _load,
-    "st": _store,
-}
+BUILDERS: dict[str, Builder] = {"ld": _load, "ldu": _load, "st": _store}

@@ -81,8 +81,4 @@ def _get_rank(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand])
     return apply(decoder, operands, rank, [TYPES[f"b{type_.bits}"]], U32)
 
 
-BUILDERS: dict[str, Builder] = {
-    "barrier": _barrier,
-    "mapa": _map_address,
-    "getctarank": _get_rank,
-}
+BUILDERS: dict[str, Builder] = {"barrier": _barrier, "mapa": _map_address, "getctarank": _get_rank}

@@ -178,11 +178,7 @@ def raster_of(spec: Matmul, schedule: GpuMatmul) -> Raster | None:
     if not (isinstance(schedule, SharedMatmul) and is_rasterised(schedule)):
         return None
     return block_tiles(
-        spec,
-        schedule.block_m,
-        schedule.block_n,
-        group=schedule.group_m,
-        dies=schedule.num_xcds,
+        spec, schedule.block_m, schedule.block_n, group=schedule.group_m, dies=schedule.num_xcds
     )
 
 

@@ -325,11 +325,7 @@ class RowPhases:
             row, stem = self.row_pointer(of), f"%{of.name}.{place.name}"
             by = moves(f"{stem}.at", row, self._column_terms(place, of.columns))
             yield RowStore(
-                name=of.name,
-                stem=stem,
-                value=known[of.result],
-                moves=by,
-                pointer=moved(row, by),
+                name=of.name, stem=stem, value=known[of.result], moves=by, pointer=moved(row, by)
             )
 
     def _or_identity(self, fold: RowFold, result: str, place: LaneVector, value: str) -> str:
@@ -342,11 +338,7 @@ class RowPhases:
         value = f"%{of.name}.{place.name}"
         by = moves(f"{value}.at", row, self._column_terms(place, columns))
         return RowLoad(
-            name=of.name,
-            value=value,
-            moves=by,
-            pointer=moved(row, by),
-            single=columns.single,
+            name=of.name, value=value, moves=by, pointer=moved(row, by), single=columns.single
         )
 
     def _column_terms(

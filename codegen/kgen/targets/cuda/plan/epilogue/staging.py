@@ -161,8 +161,7 @@ class EpilogueStaging:
         return FragmentRun(
             row=OutputRow(offset=row, nbytes=row * self.row_stride),
             column=OutputColumns(
-                elements=tuple(range(col, col + self.products.run)),
-                nbytes=col * self.tile.itemsize,
+                elements=tuple(range(col, col + self.products.run)), nbytes=col * self.tile.itemsize
             ),
             xor=xor,
             shared=shared,

@@ -225,11 +225,7 @@ def obstacle(spec: Matmul, *, block_m: int, block_n: int, swap: bool = False) ->
 
 
 def plan_store(
-    spec: Matmul,
-    schedule: WgmmaMatmul,
-    products: WgmmaProducts,
-    output: OutputTile,
-    base: int,
+    spec: Matmul, schedule: WgmmaMatmul, products: WgmmaProducts, output: OutputTile, base: int
 ) -> TmaStore | None:
     """Return the stores by TMA; None if the schedule does not ask for them. Raises ScheduleError if
     TMA cannot write the output."""

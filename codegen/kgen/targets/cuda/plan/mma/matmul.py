@@ -12,19 +12,9 @@ from kgen.targets.contraction.partial_sums import PartialSums
 from kgen.targets.cuda.plan import cuda_plan
 from kgen.targets.cuda.plan.epilogue.output import plan_output
 from kgen.targets.cuda.plan.epilogue.staging import EpilogueStaging, plan_epilogue_staging
-from kgen.targets.cuda.plan.matmul import (
-    MatmulPlan,
-    order_tiles,
-    plan_pipeline,
-)
+from kgen.targets.cuda.plan.matmul import MatmulPlan, order_tiles, plan_pipeline
 from kgen.targets.cuda.plan.matrix import matrices
-from kgen.targets.cuda.plan.mma.fragments import (
-    EIGHT,
-    PIECE,
-    FragmentLoad,
-    MmaOperand,
-    is_gathered,
-)
+from kgen.targets.cuda.plan.mma.fragments import EIGHT, PIECE, FragmentLoad, MmaOperand, is_gathered
 from kgen.targets.cuda.plan.mma.instruction import MatrixInstruction, instruction_of
 from kgen.targets.cuda.plan.mma.launch import arrange, streams, ticket_bytes
 from kgen.targets.cuda.plan.mma.limits import check, registers_held
@@ -203,12 +193,7 @@ def plan_mma(
     output = plan_output(stored, schedule, rows=products.rows, cols=products.cols, run=products.run)
     sums = PartialSums(names=products.sums, dtype=stored.accumulate, threads=num_threads)
     shared = arrange(
-        stored,
-        target,
-        schedule,
-        sums,
-        pipeline.k_tiles,
-        max(pipeline.nbytes, staging_bytes),
+        stored, target, schedule, sums, pipeline.k_tiles, max(pipeline.nbytes, staging_bytes)
     )
     return MmaPlan(
         spec=stored,
@@ -293,11 +278,7 @@ def _tiles(
         # Eight columns of a lane are read at once; ldmatrix reads 16 bytes.
         chunk = EIGHT * itemsize if is_gathered(k_inner, instruction) else CHUNK_BYTES
         return SwizzledTile(
-            rows=rows,
-            row_bytes=cols * itemsize,
-            base=base,
-            itemsize=itemsize,
-            chunk_bytes=chunk,
+            rows=rows, row_bytes=cols * itemsize, base=base, itemsize=itemsize, chunk_bytes=chunk
         )
 
     a, b = matrices(spec)

@@ -11,11 +11,7 @@ from __future__ import annotations
 import dataclasses
 
 from kgen.schedule import GpuMatmul, SplitK
-from kgen.targets.contraction.partial_sums import (
-    PartialAccess,
-    PartialSums,
-    sum_workspaces,
-)
+from kgen.targets.contraction.partial_sums import PartialAccess, PartialSums, sum_workspaces
 from kgen_runtime.manifest import Extent3, Launch, Workspace
 from kgen_runtime.values import frozen
 

@@ -11,11 +11,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from kgen.targets.contraction.access import AccessMap, Guard
-from kgen.targets.cuda.plan.matrix import (
-    MAX_ACCESS_BYTES,
-    MAX_IMMEDIATE,
-    Matrix,
-)
+from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES, MAX_IMMEDIATE, Matrix
 from kgen.targets.cuda.plan.staging.copy_units import GuardRegister, Place, Unit, Words, xor_suffix
 from kgen.targets.header import counted
 from kgen.targets.powers_of_two import log2

@@ -131,10 +131,7 @@ class WgmmaPlan(OutputPlan):
         full = range(self.full_barriers, self.full_barriers + self.barrier_bytes, BARRIER_BYTES)
         readers = 1 if self.schedule.pingpong else self.schedule.consumers
         arrivals = readers * WARPS * self.schedule.cluster
-        return (
-            *((at, 1) for at in full),
-            *((at + self.barrier_bytes, arrivals) for at in full),
-        )
+        return (*((at, 1) for at in full), *((at + self.barrier_bytes, arrivals) for at in full))
 
     @property
     def skipped(self) -> tuple[int, bool]:

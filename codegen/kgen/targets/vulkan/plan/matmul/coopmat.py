@@ -29,11 +29,7 @@ from kgen.targets.vulkan.plan.matmul.coopmat_output import (
     is_direct,
 )
 from kgen.targets.vulkan.plan.matmul.coopmat_types import TYPES, CooperativeTypes, Size
-from kgen.targets.vulkan.plan.matmul.matmul_plan import (
-    PaddedPlan,
-    check_grid,
-    common_fields,
-)
+from kgen.targets.vulkan.plan.matmul.matmul_plan import PaddedPlan, check_grid, common_fields
 from kgen.targets.vulkan.plan.matmul.matrix import WIDEST, plan_matrix
 from kgen.targets.vulkan.plan.matmul.operand import Transpose
 from kgen.targets.vulkan.plan.matmul.outputs import MAX_GROUP, ThreadOutputs
@@ -42,12 +38,7 @@ from kgen.targets.vulkan.plan.vulkan_plan import VulkanPlan
 from kgen_runtime.values import frozen
 
 #: Features that all modules need. Subgroups must have a fixed number of lanes.
-FEATURES = (
-    "cooperativeMatrix",
-    "vulkanMemoryModel",
-    "subgroupSizeControl",
-    "computeFullSubgroups",
-)
+FEATURES = ("cooperativeMatrix", "vulkanMemoryModel", "subgroupSizeControl", "computeFullSubgroups")
 
 #: Name of the function that transposes elements of a word.
 TRANSPOSE = "transpose_elements"

@@ -121,10 +121,7 @@ def _form(name: str, start: int, coefficients: list[int] | tuple[int, ...]) -> I
     last = len(counted) - 1
     terms = (
         DigitTerm(
-            digit=digit,
-            coefficient=c,
-            before=f"_sum{i - 1}",
-            to="" if i == last else f"_sum{i}",
+            digit=digit, coefficient=c, before=f"_sum{i - 1}", to="" if i == last else f"_sum{i}"
         )
         for i, (digit, c) in enumerate(counted)
     )

@@ -17,14 +17,7 @@ from kgen.targets.vulkan.expressions import SpirvRenderer, SpirvWholeRenderer
 from kgen.targets.vulkan.limits import SHUFFLE
 from kgen.targets.vulkan.plan.checks import check_threads
 from kgen.targets.vulkan.plan.elementwise import Conversion, conversions
-from kgen.targets.vulkan.plan.memory import (
-    VECTOR_WIDTHS,
-    WORD,
-    Shared,
-    Tensor,
-    bits_of,
-    stored,
-)
+from kgen.targets.vulkan.plan.memory import VECTOR_WIDTHS, WORD, Shared, Tensor, bits_of, stored
 from kgen.targets.vulkan.plan.rows.phases import (
     EXCHANGE_BUFFERS,
     LaneFold,
@@ -164,10 +157,7 @@ def plan_rowwise(
     check_threads(schedule.num_threads, target, "num_threads=128")
     renderer = SpirvWholeRenderer() if spec.compute.is_integer else SpirvRenderer()
     row = RowPlan(
-        spec=spec,
-        vector=schedule.vector,
-        lanes=schedule.threads_per_row,
-        native=renderer.native,
+        spec=spec, vector=schedule.vector, lanes=schedule.threads_per_row, native=renderer.native
     )
     _check(row, target, schedule)
     grid = fold_grid(-(-spec.rows // schedule.rows_per_block))
