@@ -1,7 +1,8 @@
 #!/bin/sh
 # Run a command as on an x86-64 CPU without AVX-512, AVX-VNNI and AMX: scripts/as-avx2.sh kgen bench x.kgen
 #
-# Every library chooses its own code, so each is told in its own words; children inherit them.
+# Every library chooses its own code, so each is told in its own words; children inherit them. ONNX
+# Runtime knows no words: benchmarks/models/as_avx2.py makes a copy of it.
 export KGEN_DISABLE_CPU_FEATURES="avx512*,avx_vnni*,amx_*"
 export NPY_DISABLE_CPU_FEATURES="X86_V4 AVX512_ICL AVX512_SPR" # numpy's own loops
 export OPENBLAS_CORETYPE=Haswell                               # numpy's products

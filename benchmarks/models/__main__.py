@@ -25,6 +25,7 @@ from benchmarks.models.ceiling import least_seconds
 from benchmarks.models.models import MODELS, Model
 from benchmarks.results import Peer, Row, Timing
 from kgen.check.bench import timing
+from kgen_runtime.errors import DeviceError
 
 #: Rounds of a model, and the seconds after which no more are begun.
 ROUNDS, LIMIT = 21, 8.0
@@ -40,7 +41,10 @@ def measured(model: Model, folder: Path, rounds: int, limit: float) -> Iterator[
     made, manifest = cost.compiled(model, onnx, bundle)
     others = variants(model, onnx, folder)
     for threads in model.threads:
-        least = least_seconds(manifest, threads)
+        try:
+            least: float | str = least_seconds(manifest, threads)
+        except DeviceError as error:  # an instruction whose rate is not measured
+            least = str(error)
         yield timed(model, onnx, bundle, others, threads, rounds, limit, least)
         gc.collect()
     values = {name: value for name, value in vars(made).items() if value is not None}
@@ -80,9 +84,12 @@ def timed(
     threads: int,
     rounds: int,
     limit: float,
-    ceiling: float,
+    ceiling: float | str,
 ) -> Row:
-    """Time kgen, the peers that are installed, and other bundles of kgen, in turn."""
+    """Time kgen, the peers that are installed, and other bundles of kgen, in turn.
+
+    `ceiling` is the least time in seconds, or the reason why it is not known.
+    """
     found, peers = [engines.kgen(model, bundle, threads)], dict[str, Peer]()
     for name in model.peers:
         try:
@@ -103,7 +110,10 @@ def timed(
             ratio=first_decile(times) / best,
             noise=timing.ratio_noise(mine, times),
         )
-    peers["ceiling"] = Peer(ratio=ceiling / best)
+    if isinstance(ceiling, str):
+        peers["ceiling"] = Peer(missing=ceiling)
+    else:
+        peers["ceiling"] = Peer(ratio=ceiling / best)
     return Row(
         table="models",
         work=model.name,

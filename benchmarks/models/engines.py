@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
 
 import kgen_runtime
+from benchmarks import machine
 from benchmarks.differences import Outputs
-from benchmarks.models.models import Inputs, Model
+from benchmarks.models import as_avx2
+from benchmarks.models.models import Inputs, Model, folder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +54,10 @@ def filled(model: Model, shapes: Mapping[str, Sequence[int]]) -> Inputs:
 
 
 def onnxruntime(model: Model, onnx: Path, threads: int) -> Loaded:
+    # ONNX Runtime executes CPUID itself: scripts/as-avx2.sh cannot tell it to leave AVX-512 out.
+    if machine.cpu_kind().startswith(machine.AVX2) and "onnxruntime" not in sys.modules:
+        version = metadata.version("onnxruntime")
+        as_avx2.use("onnxruntime", folder() / f"onnxruntime-{version}-as-avx2")
     import onnxruntime as ort
 
     options = ort.SessionOptions()
