@@ -21,7 +21,7 @@ import kgen
 from scripts import runtime_wheels
 from tests import needs
 from tests.binaries import elf, macho, pe
-from tests.device.cpu.c_runtime.test_other_systems import LINKER_NAMES
+from tests.device.cpu.c_runtime.test_other_systems import LINKER_NAMES, SHARED_RUNTIME
 from tests.wine import Wine
 
 ROOT = Path(__file__).parents[2]
@@ -139,7 +139,8 @@ def test_a_c_program_runs_with_it(
     kgen.compile_model(example.with_suffix(".onnx"), [target]).bundle.save(
         tmp_path / "encoder.kgen"
     )
-    command = [*build_libkgen.zig(), "-O2", "-target", build_libkgen.TRIPLES[platform]]
+    triple = build_libkgen.TRIPLES[platform]
+    command = [*build_libkgen.zig(), *SHARED_RUNTIME, "-target", triple]
     command += ["-DKGEN_DLL"] if name.endswith(".dll") else ["-Wl,-rpath,$ORIGIN", "-dynamic"]
     command += [f"-I{build_libkgen.SOURCES}", str(example.with_suffix(".c")), name]
     subprocess.run([*command, "-o", "encoder.exe"], check=True, cwd=tmp_path, capture_output=True)

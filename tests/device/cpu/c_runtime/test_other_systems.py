@@ -32,6 +32,9 @@ CASES = 2000
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 
 
+#: Flags with which zig links programs for Windows and kgen.dll of the wheels with one and the same
+#: C runtime, whose compilation takes a minute of processor time.
+SHARED_RUNTIME = ("-Os", "-s")
 #: Libraries of Linux on aarch64, where Debian puts them.
 AARCH64 = "/usr/aarch64-linux-gnu"
 
@@ -128,7 +131,7 @@ class Machine:
                     "kgen_all.o",
                 )
             if not made.exists():
-                common = ("-O1", "-UNDEBUG", "-I.", *flags)
+                common = (*SHARED_RUNTIME, "-UNDEBUG", "-I.", *flags)
                 zig(
                     self.folder,
                     *target,
