@@ -8,11 +8,13 @@ from functools import lru_cache
 from typing import Any
 
 from kgen_runtime.dtypes import DType
-from kgen_runtime.reference.numbers import Buffers, Element, read, values
+from kgen_runtime.reference.numbers import Buffers, Element, at, read, values
 from kgen_runtime.reference.sums import dot, total
 
 #: Queries whose weights are cached: output elements of a row share them.
 SHARED_QUERIES = 64
+#: Heads whose keys are located once, of k and of v.
+SHARED_HEADS = 64
 
 
 def attention(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> Element:
@@ -23,6 +25,11 @@ def attention(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> 
     dtype = DType(spec["dtype"])
     heads, kv_heads, size = spec["q"][1], spec["k"][1], spec["q"][3]
 
+    @lru_cache(maxsize=SHARED_HEADS)
+    def starts(name: str, batch: int, head: int) -> list[int]:
+        """Return the offset of each key's first element in k or v."""
+        return [_key(spec, buffers, name, batch, head, key) for key in range(spec["k"][2])]
+
     @lru_cache(maxsize=SHARED_QUERIES)
     def weights(number: int, query: int) -> tuple[list[int], list[float], float]:
         """Return the keys that a query attends to, exp(score - maximum) of each, and the
@@ -32,7 +39,7 @@ def attention(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> 
         row = values(buffers["q"], _start(spec, "q", b, h, query), size, 1, dtype)
         found, scores = [], []
         for key in attended(spec, buffers, b, h, query):
-            column = values(buffers["k"], _key(spec, buffers, "k", b, kv, key), size, 1, dtype)
+            column = values(buffers["k"], starts("k", b, kv)[key], size, 1, dtype)
             score = spec["scale"] * dot(row, column, exact_products=True)
             if spec["softcap"]:
                 score = spec["softcap"] * math.tanh(score / spec["softcap"])
@@ -61,8 +68,8 @@ def attention(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> 
             return 0.0
         b, h = divmod(number, heads)
         kv = h // (heads // kv_heads)
-        starts = (_key(spec, buffers, "v", b, kv, key) for key in found)
-        column = [read(buffers["v"], start + place, dtype) for start in starts]
+        first = starts("v", b, kv)
+        column = at(buffers["v"], place, [first[key] for key in found], dtype)
         products = dot(exponentials, column, exact_products=False)
         return products / total(exponentials)
 
@@ -126,7 +133,7 @@ def _start(spec: Mapping[str, Any], name: str, batch: int, head: int, row: int) 
     steps: Sequence[int] = spec[f"{name}_strides"]
     layout = spec["layout"] if name == "q" else spec["kv_layout"]
     place = (batch, row, head) if layout == "bshd" else (batch, head, row)
-    return sum(at * step for at, step in zip(place, steps, strict=True))
+    return sum(index * step for index, step in zip(place, steps, strict=True))
 
 
 def _mask(
@@ -135,6 +142,6 @@ def _mask(
     """Return the mask element of a score; mask axes of size 1 broadcast."""
     number = 0
     shape: Sequence[int] = spec["mask"]
-    for size, at in zip(shape, (batch, head, query, key)[4 - len(shape) :], strict=True):
-        number = number * size + (at if size > 1 else 0)
+    for size, index in zip(shape, (batch, head, query, key)[4 - len(shape) :], strict=True):
+        number = number * size + (index if size > 1 else 0)
     return read(buffers["mask"], number, DType(spec["mask_dtype"]))

@@ -47,7 +47,7 @@ def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     factor = spec["alpha"] * scales.get("a", 1.0) * scales.get("b", 1.0)
     beta, ldc = spec["beta"], spec["ldc"]
     exact, scale_out = dtype != DType.F64, scales.get("out", 1.0)
-    evaluator = Evaluator({}, Scalars())
+    finish = Evaluator({}, Scalars()).compiled(tree, ["x", *extents])
     # Vectors are f32 if the output or B has 8-bit elements: 8 bits are too few for a vector that is
     # applied before rounding, or that scales a quantised B.
     own = dict(part.split("=") for part in spec.get("epilogue_dtypes", ()))
@@ -83,11 +83,10 @@ def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
         x: float = factor * dot(a_row(batch, row), b_column(batch, col), exact_products=exact)
         if beta != 0.0:
             x += beta * read(buffers["c"], out_offset, out)
-        inputs = {"x": x}
+        inputs = [x]
         for name, extent in extents.items():
             place = {"n": col, "mx1": row, "1": 0, "mxn": out_offset}[extent]
-            inputs[name] = read(buffers[name], place, out if extent == "mxn" else vectors[name])
-        evaluator.values = inputs
-        return float(evaluator.value(tree)) * scale_out
+            inputs.append(read(buffers[name], place, out if extent == "mxn" else vectors[name]))
+        return float(finish(inputs)) * scale_out
 
     return element

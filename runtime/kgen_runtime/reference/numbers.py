@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import struct
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Literal
@@ -31,11 +33,17 @@ _FORMATS = {
 }
 # NaN of the FNUZ types, the bits of -0.
 _FNUZ_NAN = 0x80
-#: Type codes of Python's memoryview, and codes of unsigned words by bytes.
-_PYTHON: dict[DType, Literal["f", "d"]] = {DType.F32: "f", DType.F64: "d"}
+#: Codes of Python's memoryview: of types that it reads, and of unsigned words by bytes.
+_PYTHON: dict[DType, Literal["f", "d", "q", "i", "b", "B"]] = {
+    DType.F32: "f",
+    DType.F64: "d",
+    DType.S64: "q",
+    DType.S32: "i",
+    DType.S8: "b",
+    DType.U8: "B",
+    DType.BOOL: "B",
+}
 UNSIGNED: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I", 8: "Q"}
-#: Number of elements from which a table of all 16-bit words is worth its cost.
-MANY = 1 << 14
 # Values above the largest number saturate (OCP specification, section 5.2). In FNUZ types all
 # exponent codes are finite: the largest are 15/8 2^7 and 7/4 2^15.
 _LARGEST = {
@@ -124,10 +132,19 @@ def values(buffer: memoryview, start: int, count: int, step: int, dtype: DType) 
     end = start + (count - 1) * step + 1
     if dtype in _PYTHON:
         return list(buffer.cast(_PYTHON[dtype])[start:end:step])
-    bits = buffer.cast(UNSIGNED[dtype.itemsize])[start:end:step].tolist()
-    if dtype.itemsize <= 2 and count >= MANY:
-        return list(map(_decoded(dtype).__getitem__, bits))
-    return [decode(b, dtype) for b in bits]
+    return _numbers(buffer.cast(UNSIGNED[dtype.itemsize])[start:end:step], dtype)
+
+
+def _numbers(words: memoryview | array[int], dtype: DType) -> list[float]:
+    """Return the values of floats of 8 or 16 bits."""
+    if dtype.itemsize == 1:
+        return list(map(_decoded(dtype).__getitem__, words))
+    data, count = words.tobytes(), len(words)
+    if dtype is DType.F16:
+        return list(struct.unpack(f"<{count}e", data))
+    wide = bytearray(4 * count)
+    wide[2::4], wide[3::4] = data[::2], data[1::2]
+    return list(struct.unpack(f"<{count}f", wide))
 
 
 def in_blocks(buffer: memoryview, start: int, count: int) -> list[float]:
@@ -144,8 +161,8 @@ def in_blocks(buffer: memoryview, start: int, count: int) -> list[float]:
 
 @cache
 def _decoded(dtype: DType) -> list[float]:
-    """Return the values of all bit patterns of a type of 8 or 16 bits."""
-    return [decode(bits, dtype) for bits in range(1 << 8 * dtype.itemsize)]
+    """Return the values of all bit patterns of a type of 8 bits."""
+    return [decode(bits, dtype) for bits in range(256)]
 
 
 def at(buffer: memoryview, start: int, places: Sequence[int], dtype: DType) -> list[float]:
@@ -157,7 +174,7 @@ def at(buffer: memoryview, start: int, places: Sequence[int], dtype: DType) -> l
         numbers = buffer.cast(_PYTHON[dtype])
         return [numbers[start + place] for place in places]
     words = buffer.cast(UNSIGNED[dtype.itemsize])
-    return [decode(words[start + place], dtype) for place in places]
+    return _numbers(array(words.format, [words[start + place] for place in places]), dtype)
 
 
 def write(buffer: memoryview, index: int, dtype: DType, value: float) -> None:

@@ -29,7 +29,8 @@ def dot(x: Sequence[float], y: Sequence[float], *, exact_products: bool) -> floa
     products = list(map(mul, x, y))
     if exact_products or not all(map(math.isfinite, products)):
         return total(products)
-    return total(p * q for a, b in zip(x, y, strict=True) for p in halves(a) for q in halves(b))
+    pairs = zip(map(halves, x), map(halves, y), strict=True)
+    return total([z for (a, b), (c, d) in pairs for z in (a * c, a * d, b * c, b * d)])
 
 
 def halves(x: float) -> tuple[float, float]:

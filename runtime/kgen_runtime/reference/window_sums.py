@@ -39,7 +39,7 @@ def conv2d(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     types = {
         name: DType(own[name]) if name in own else _default(name, b_dtype, out) for name in extents
     }
-    evaluator = Evaluator({}, Scalars())
+    finish = Evaluator({}, Scalars()).compiled(tree, ["x", *extents])
     restored = restored_weights(spec, buffers)
 
     image_step, channel_step, row_steps = _steps(spec["layout"], sizes, channels=channels)
@@ -75,13 +75,12 @@ def conv2d(spec: Mapping[str, Any], buffers: Buffers) -> Element:
             start = output * output_step + place
             weights += values(buffers["b"], start, depth, depth_step, b_dtype)
         x: float = dot(seen, weights, exact_products=dtype != DType.F64)
-        inputs = {"x": x}
+        inputs = [x]
         whole = image * whole_step + output * whole_channel + _inner(position, whole_rows)
         for name, extent in extents.items():
             offset = {"n": output, "1": 0, "mxn": whole}[extent]
-            inputs[name] = read(buffers[name], offset, out if extent == "mxn" else types[name])
-        evaluator.values = inputs
-        return float(evaluator.value(tree))
+            inputs.append(read(buffers[name], offset, out if extent == "mxn" else types[name]))
+        return float(finish(inputs))
 
     return element
 

@@ -58,6 +58,9 @@ EXACT = {"add", "sub", "mul", "neg", "relu"}
 FINITE, NAN, INFINITE = range(3)
 #: Kinds of eight adjacent rows of A, or columns of B.
 KINDS = (NAN, INFINITE, NAN, FINITE, FINITE, FINITE, FINITE, FINITE)
+#: Matrices of a batch after which the places repeat: a prime, so that no tile or task has a place
+#: of its own.
+PLACEMENTS = 251
 
 
 def matmul_turns(entry: KernelEntry) -> int:
@@ -104,25 +107,27 @@ class MatmulValues:
 
     def place(self, name: str, values: Floats) -> None:
         """Place values in A, then in B."""
-        along_k = values.swapaxes(-1, -2) if self._is_transposed[name] else values
-        for at in np.ndindex(along_k.shape[:-2]):
-            self._place(name, along_k[at])
+        matrices = values.reshape(-1, *values.shape[-2:])
+        along_k = matrices.swapaxes(1, 2) if self._is_transposed[name] else matrices
+        for first in range(min(PLACEMENTS, len(along_k))):
+            self._place(name, along_k[first::PLACEMENTS])
 
-    def _place(self, name: str, matrix: Floats) -> None:
-        rows, depth = matrix.shape
+    def _place(self, name: str, matrices: Floats) -> None:
+        """Place values in matrices, in each at the same places."""
+        _, rows, depth = matrices.shape
         finite_signs = self._signs["b" if name == "a" else "a"]
-        np.abs(matrix, out=matrix)
-        matrix *= finite_signs
-        matrix *= _signs(self._generator, rows)[:, None]
+        np.abs(matrices, out=matrices)
+        matrices *= finite_signs
+        matrices *= _signs(self._generator, rows)[:, None]
         if name == "b" and self._whole_b:
             return
         kinds = kinds_of(rows, self._generator, self._turn)
         infinite, nan = np.flatnonzero(kinds == INFINITE), np.flatnonzero(kinds == NAN)
         alternating = np.where(np.arange(len(infinite)) % 2, -np.inf, np.inf)
         whole = np.full_like(alternating, np.nan) if self._nan_only else alternating
-        matrix[infinite] = whole[:, None] * self._signs[name]
+        matrices[:, infinite] = whole[:, None] * self._signs[name]
         places = [spread(number, depth) for number in range(len(nan))]
-        matrix[nan, np.array(places, np.int64)] = np.nan
+        matrices[:, nan, np.array(places, np.int64)] = np.nan
 
 
 def _signs(generator: np.random.Generator, count: int) -> Floats:

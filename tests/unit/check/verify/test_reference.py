@@ -20,7 +20,7 @@ from kgen_runtime.expressions.definitions import DEFINITIONS
 from kgen_runtime.expressions.mathematics import Scalars
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.reference.elements import elements
-from kgen_runtime.reference.numbers import decode, encode
+from kgen_runtime.reference.numbers import at, decode, encode, values
 from kgen_runtime.reference.sums import dot, total
 from tests.specs import relu_of, softmax_of
 
@@ -39,6 +39,26 @@ def test_every_16_bit_number_survives_decoding_and_encoding(dtype: DType) -> Non
         value = decode(bits, dtype)
         if not math.isnan(value):
             assert encode(value, dtype) == bits
+
+
+@pytest.mark.parametrize("dtype", list(DType))
+def test_many_elements_are_read_as_each_alone(dtype: DType) -> None:
+    """Every number of up to 16 bits; of larger types, words with any bits."""
+    size = dtype.itemsize
+    count = 1 << min(8 * size, 16 if size == 2 else 12)
+    words = [i * (2 ** (8 * size) // count + 1) % 2 ** (8 * size) for i in range(count)]
+    buffer = memoryview(b"".join(word.to_bytes(size, "little") for word in words))
+    expected = [decode(word, dtype) for word in words]
+    places = [7, 0, 30]
+    assert same(values(buffer, 0, count, 1, dtype), expected)
+    assert same(values(buffer, 5, 40, 3, dtype), expected[5:125:3])
+    assert same(at(buffer, 2, places, dtype), [expected[2 + place] for place in places])
+    assert same(at(buffer, 2, range(3, 9), dtype), expected[5:11])
+
+
+def same(found: list[float], expected: list[float]) -> bool:
+    """Whether numbers are equal; all NaN are, and zeros of different signs are not."""
+    return [repr(x) for x in found] == [repr(x) for x in expected]
 
 
 @given(st.floats(width=64))

@@ -63,6 +63,18 @@ def test_results_of_a_matmul(entry_for: EntryFor, layout: Layout, batch: dict[st
     assert (np.isinf(along_k).all(axis=-1) == np.isinf(along_k).any(axis=-1)).all()
 
 
+def test_places_repeat_over_a_large_batch(entry_for: EntryFor) -> None:
+    """Every matrix has special values; matrices whose numbers differ by PLACEMENTS share them."""
+    entry = entry_for(Matmul(m=9, n=9, k=5, batch=300, dtype=DType.F32))
+    (data,) = special(entry)
+    for param in entry.inputs[:2]:
+        values = decode(strided_bits(data.buffers[param.name], param), DType.F32)
+        nan, again = np.isnan(values), special_values.PLACEMENTS
+        assert nan.any(axis=(1, 2)).all() and np.isinf(values).any(axis=(1, 2)).all()
+        np.testing.assert_array_equal(nan[: 300 - again], nan[again:])
+        assert (nan[0] != nan[1]).any()
+
+
 @pytest.mark.parametrize("shape", [(1, 40), (40, 1), (3, 40), (1, 1)])
 def test_few_rows_take_two_turns(entry_for: EntryFor, shape: tuple[int, int]) -> None:
     entry = entry_for(Matmul(m=shape[0], n=shape[1], k=30, dtype=DType.F32))
