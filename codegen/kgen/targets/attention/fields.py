@@ -24,5 +24,5 @@ def refuse_other_fields(spec: Attention, target: Target, fields: Set[str]) -> No
         if field.name not in fields and value != field.default:
             raise TargetError(
                 f"{field.name}={value} is not supported by {target.name} for attention; leave "
-                "it out, or build for a CPU target"
+                "it out, or build for a CPU or Vulkan target"
             )

@@ -12,7 +12,6 @@ from kgen.schedule import CooperativeMatmul, Schedule
 from kgen.spec import Attention, Conv2d, DType, Elementwise, Matmul, Rowwise, Spec
 from kgen.spec.choices import WIDENED, BType
 from kgen.spec.formula import INTEGERS
-from kgen.targets.attention.fields import ATTENTION_FIELDS, refuse_other_fields
 from kgen.targets.base import EXACT, Assembled, Family, Operation, Plan, Source, Target, Toolchain
 from kgen.targets.contraction.implicit_gemm import implicit_gemm, planned_as
 from kgen.targets.vulkan import heuristics
@@ -78,8 +77,6 @@ class Vulkan(Family):
 
     def check_support(self, spec: Spec, target: Target) -> None:
         super().check_support(spec, target)
-        if isinstance(spec, Attention):
-            refuse_other_fields(spec, target, ATTENTION_FIELDS)
         for p in spec.parameters:
             if p.nbytes > MAX_TENSOR_BYTES:
                 raise TargetError(

@@ -87,6 +87,41 @@ def test_blocks(vulkan: VulkanBackend, fields: dict[str, int], dtype: str) -> No
     check(spec, fields)
 
 
+@pytest.mark.parametrize("size", [1, 8, 12, 16, 48])
+def test_pages(vulkan: VulkanBackend, size: int) -> None:
+    """Pages of one key, and blocks of keys within a page and across pages."""
+    spec = attention(
+        5, 96, 12, heads=4, kv_heads=2, batch=3, out=20, page_size=size, pages=200 // size,
+        **BOTTOM, window=60,
+    )  # fmt: skip
+    check(spec, SMALL)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "new"),
+    [
+        (r"(%k\d_entry = OpIAdd %uint) %table_row", r"\1 %uint_0"),
+        (r"(%k\d_column = OpUDiv %uint) %key\d_read", r"\1 %block_key"),
+        (r"(%v_in_page = OpUMod %uint) %value_key", r"\1 %step"),
+        (r"(%v_base = OpIMul %uint) %v_page", r"\1 %k0_page"),
+        (r"(%v_page = OpExtInst .*) %v_positive", r"\1 %uint_0"),
+    ],
+)
+def test_mutations_of_pages_are_seen(vulkan: VulkanBackend, pattern: str, new: str) -> None:
+    spec = attention(5, 48, 8, batch=2, page_size=12, pages=9)
+    kernel = built(spec, SMALL)
+    text, count = re.subn(pattern, new, kernel.source.text)
+    assert count and not verify(pack([with_module(kernel, assemble(text, (1, 6)))])).passed
+
+
+def test_pages_of_any_strides(vulkan: VulkanBackend) -> None:
+    fields = attention(
+        1, 96, 16, heads=6, kv_heads=3, dtype="f16", page_size=32, kv_layout="bhsd",
+        v_strides=(1700, 560, 17), mask=(1, 96), lse=True,
+    )  # fmt: skip
+    check(fields, {})
+
+
 @pytest.mark.parametrize("target", ["vulkan1.1", "vulkan1.3+coopmat", "vulkan1.3+cpu"])
 def test_other_targets(vulkan: VulkanBackend, target: str) -> None:
     spec = attention(9, 70, 32, heads=2, dtype="f16", **BOTTOM, mask=(9, 70), lse=True)

@@ -182,14 +182,35 @@ class UnstagedAttentionPlan(VulkanPlan):
 
     @property
     def operands(self) -> tuple[tuple[str, Index], ...]:
-        """K and V with the places of their first keys."""
+        """K and V with the places of their first keys; of pools, those of a head in a page."""
         found = []
         for name in ("k", "v"):
             b, h, _ = self.spec.strides(name)
             steps, width = {"batch": b, "kv_head": h}, self.tensor(name).width
+            if self.spec.is_paged:
+                del steps["batch"]
             terms = [(self.block_names[d], n // width) for d, n in steps.items() if self._has(d, n)]
             found.append((name, index_of(f"{name}_head", terms)))
         return tuple(found)
+
+    @property
+    def head_places(self) -> Mapping[str, Index]:
+        return dict(self.operands)
+
+    @property
+    def table_place(self) -> Index:
+        """Place of the batch element's row in the page table."""
+        batch, row = self.block_names.get("batch"), self.spec.most_pages
+        return index_of("table_row", [(batch, row)] if batch is not None else [])
+
+    @property
+    def has_blocks_in_pages(self) -> bool:
+        """Whether a block of keys is always in one page."""
+        return self.spec.page_size is None or self.spec.page_size % self.schedule.block_k == 0
+
+    def page_stride(self, name: str) -> int:
+        """Accesses from one page of K or V to the next."""
+        return self.spec.strides(name)[0] // self.tensor(name).width
 
     def _has(self, dim: str, stride: int) -> bool:
         return dim in self.block_names and stride > 0
