@@ -61,3 +61,59 @@ def options(dtype: str) -> dict[str, Attention]:
             out_strides=(600, 64, 30),
         ),
     }
+
+
+def decoding(dtype: str) -> dict[str, tuple[Attention, dict[str, int]]]:
+    """Return few queries of many keys, with packed heads and divided keys, by name."""
+    attend = partial(attention, dtype=dtype)
+    groups: dict[str, Any] = {"heads": 4, "batch": 2}
+    both, four = ({"packs_heads": 1, "split_k": parts} for parts in (3, 4))
+    return {
+        "one query": (
+            attend(1, 127, 64, layout="bshd", kv_length=True, **groups),
+            four,
+        ),
+        "5 queries": (attend(5, 127, 40, lse=True, heads=8, kv_heads=2, batch=2, **BOTTOM), four),
+        "16 queries": (
+            attend(16, 1025, 16, heads=4, kv_length=True, **BOTTOM),
+            {"packs_heads": 1, "split_k": 5},
+        ),
+        "a part for each block": (
+            attend(3, 127, 16, heads=4, kv_length=True, lse=True, out_dtype="f32"),
+            four,
+        ),
+        "heads one by one": (
+            attend(5, 127, 24, window=40, layout="bshd", **groups, **BOTTOM),
+            {"split_k": 2},
+        ),
+        "heads without parts": (
+            attend(5, 70, 16, mask=(2, 4, 5, 70), lse=True, **groups),
+            {"packs_heads": 1},
+        ),
+        "lengths without parts": (
+            attend(3, 70, 16, kv_length=True, window=30, **groups),
+            {"packs_heads": 1},
+        ),
+        "one query without parts": (
+            attend(1, 100, 16, layout="bshd", causal=True, **groups),
+            {"packs_heads": 1},
+        ),
+        "mask of heads": (
+            attend(5, 71, 16, mask=(4, 5, 71), mask_dtype="bool", **groups, **BOTTOM),
+            both,
+        ),
+        "mask of queries": (
+            attend(5, 71, 16, mask=(2, 1, 5, 1), mask_dtype="f32", lse=True, **groups),
+            both,
+        ),
+        "mask of keys": (attend(3, 71, 16, mask=(2, 1, 1, 71), softcap=3.0, **groups), both),
+        "empty rows of NaN": (
+            attend(3, 90, 16, empty_rows="nan", kv_length=True, lse=True, **groups, **BOTTOM),
+            both,
+        ),
+        "zeros for NaN": (attend(2, 71, 16, mask=(71,), empty_rows="no_nan", **groups), both),
+        "hidden for all": (
+            attend(2, 71, 16, mask=(2, 1), mask_dtype="bool", lse=True, **groups),
+            both,
+        ),
+    }

@@ -2,7 +2,7 @@
 ;
 ; computes:  out = softmax(0.176777 * Q @ K^T of keys within causal top_left) @ V, accumulated in f32
 ; target:    gfx942
-; schedule:  mainloop=mma,block_m=16,block_n=32,num_warps=1,num_stages=1 (user)
+; schedule:  mainloop=mma,block_m=16,block_n=32,num_warps=1,num_stages=1,packs_heads=0,split_k=1 (user)
 ; launch:    1 x 1 x 1 workgroups of 64 threads, waves of 64
 ; method:    online softmax over up to 2 blocks of 32 keys; queries, scores and results stay in registers
 ; memory:    LDS, 4096 B

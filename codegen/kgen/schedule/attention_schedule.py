@@ -36,7 +36,7 @@ class MmaAttention(Schedule):
 
     mainloop: ClassVar[str] = "mma"
     divides: ClassVar[Mapping[str, str]] = {"num_warps": "block_m"}
-    #: [queries] Queries of a CTA, which its warps divide.
+    #: [rows] Queries of a CTA, which its warps divide.
     block_m: int
     #: [keys] Keys whose scores are computed at a time.
     block_n: int
@@ -44,6 +44,12 @@ class MmaAttention(Schedule):
     num_warps: int
     #: [stages] Buffers in shared memory, each of `block_n` keys and values; 1 on AMD.
     num_stages: int = 2
+    #: Whether the queries of all heads that share a K/V head are rows of one matrix, so that their
+    #: workgroup reads keys and values once for all of them.
+    packs_heads: bool = False
+    #: [parts] Parts of the keys, each attended to by another workgroup; a second kernel combines
+    #: their results.
+    split_k: int = 1
 
 
 @frozen

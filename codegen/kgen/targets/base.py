@@ -476,9 +476,9 @@ class Family(ABC):
         No measurements compare them. The steps write the scores twice and read them twice, and the
         kernel does not: a gain if that is most of the elements that they move. The kernel's
         workgroups go through all keys: no loss if the first product goes through as many elements
-        of a head. Otherwise, as for the one query of a decoder, the kernel must have as many
-        workgroups as each of the steps' products, which may divide the keys. A form that the target
-        cannot run leaves the other.
+        of a head. Otherwise, as for the one query of a decoder, no more time must be predicted for
+        the kernel than for the steps' products; where no model predicts it, the kernel must have as
+        many workgroups as each of them. A form that the target cannot run leaves the other.
         """
         whole = self.planned(spec, target)
         if whole is None:
@@ -486,13 +486,15 @@ class Family(ABC):
         operands = sum(math.prod(spec.parameter(name).shape) for name in ("q", "k", "v", "out"))
         if SCORE_ACCESSES * math.prod(spec.scores) >= operands or spec.keys <= spec.head:
             return True
-        for product in (each for each in steps if isinstance(each, Matmul)):
-            plan = self.planned(product, target)
-            if plan is None:
-                return True
-            if _workgroups(plan) > _workgroups(whole):
-                return False
-        return True
+        products = [each for each in steps if isinstance(each, Matmul)]
+        plans = [plan for each in products if (plan := self.planned(each, target))]
+        if len(plans) < len(products):
+            return True
+        times = [self.predicted_seconds(target, each) for each in (spec, *products)]
+        own, *others = [seconds for seconds in times if seconds is not None] or [0.0]
+        if len(others) == len(products):
+            return own <= sum(others)
+        return all(_workgroups(plan) <= _workgroups(whole) for plan in plans)
 
     def planned(self, spec: Spec, target: Target) -> Plan | None:
         """Return the plan of the heuristic schedule; None if the target cannot run it."""

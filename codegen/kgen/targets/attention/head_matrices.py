@@ -1,11 +1,17 @@
-"""Attention's tensors as batched matrices: one matrix per head, with the strides of the tensor."""
+"""Attention's tensors as batched matrices, with the strides of the tensor.
+
+A matrix has the queries of one head as rows, or those of all heads that share a K/V head. Where
+workgroups divide the keys, the batch has each matrix once for each part of the keys.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from functools import cached_property
 
-from kgen.spec import Attention, Matmul
+from kgen.errors import ScheduleError
+from kgen.spec import Attention, DType, Matmul
 from kgen.targets.batch import BATCH, BatchTerm, batch_coordinates
 from kgen.targets.contraction.access import AccessMap, Axis, Digit
 from kgen_runtime.values import frozen
@@ -13,13 +19,24 @@ from kgen_runtime.values import frozen
 
 @frozen
 class HeadMatrices:
-    """Batch of the matrices of attention: the rows of a matrix are the queries of one head."""
+    """Batch of the matrices of attention.
+
+    The rows of a matrix are the queries of one head; with `packs_heads`, those of all heads of a
+    K/V head, one head after another. The `parts` of a matrix are next to each other in the batch.
+    """
 
     spec: Attention
+    packs_heads: bool = False
+    parts: int = 1
 
     @property
     def rows(self) -> int:
-        return self.spec.queries
+        return self.spec.queries * (self.spec.group if self.packs_heads else 1)
+
+    @property
+    def is_split(self) -> bool:
+        """Whether workgroups divide the keys."""
+        return self.parts > 1
 
     @property
     def count(self) -> int:
@@ -29,7 +46,9 @@ class HeadMatrices:
     def sizes(self) -> dict[str, int]:
         """Sizes of the batch dimensions above 1, by name."""
         spec = self.spec
-        sizes = {"batch": spec.batch, "kv_head": spec.kv_heads, "in_group": spec.group}
+        in_group = 1 if self.packs_heads else spec.group
+        sizes = {"batch": spec.batch, "kv_head": spec.kv_heads, "in_group": in_group}
+        sizes["part"] = self.parts
         return {name: size for name, size in sizes.items() if size > 1}
 
     def strides(self, batch: int, head: int) -> dict[str, int]:
@@ -37,23 +56,48 @@ class HeadMatrices:
 
         `batch` is the stride from one batch element to the next, `head` from one head to the next.
         """
-        return {"batch": batch, "kv_head": head * self.spec.group, "in_group": head}
+        return {"batch": batch, "kv_head": head * self.spec.group, "in_group": head, "part": 0}
+
+    def row_digits(self, head: int, query: int) -> tuple[Digit, ...]:
+        """Return the digits of a row's number, given the strides between heads and queries.
+
+        One digit if all rows are equally far apart; else the head in its group, and the query.
+        """
+        queries, group = self.spec.queries, self.spec.group
+        if not self.packs_heads or head == queries * query or group == 1:
+            return (Digit(extent=self.rows, stride=query),)
+        of_head = Digit(extent=group, stride=head)
+        return (of_head,) if queries == 1 else (of_head, Digit(extent=queries, stride=query))
 
     @cached_property
     def output(self) -> Matmul:
-        """Batched matmul whose output has the shape and strides of `out`."""
+        """Batched matmul whose output has the shape and strides of `out`, or packed parts in f32.
+
+        Raises ScheduleError if the rows of a matrix are not equally far apart in `out`.
+        """
         spec = self.spec
-        b, h, row = spec.strides("out")
-        sizes, by_dim = tuple(self.sizes.values()), self.strides(b, h)
-        strides = tuple(by_dim[name] for name in self.sizes)
-        return Matmul(
+        sizes = tuple(self.sizes.values())
+        whole = Matmul(
             m=self.rows,
             n=spec.out_head,
             k=1,
-            dtype=spec.out,
-            ldc=row if spec.queries > 1 else max(row, spec.out_head),
+            dtype=DType.F32 if self.is_split else spec.out,
             batch=self.count,
             batch_dims=sizes if len(sizes) > 1 else None,
+        )
+        if self.is_split:
+            return whole
+        b, h, query = spec.strides("out")
+        digits, by_dim = self.row_digits(h, query), self.strides(b, h)
+        if len(digits) > 1:
+            raise ScheduleError(
+                f"packs_heads=1 needs rows of out that are equally far apart, and heads are {h} "
+                f"elements apart, queries {query}; try packs_heads=0, or split_k=2"
+            )
+        row, strides = digits[0].stride, tuple(by_dim[name] for name in self.sizes)
+        return dataclasses.replace(
+            whole,
+            ldc=row if self.rows > 1 else max(row, spec.out_head),
             batch_stride_c=strides if len(sizes) > 1 else next(iter(strides), None),
         )
 
@@ -86,16 +130,17 @@ class HeadMatrices:
         spec = self.spec
         b, h, row = spec.strides(name)
         is_q = name == "q"
-        strides = self.strides(b, h) if is_q else {"batch": b, "kv_head": h, "in_group": 0}
-        outer = Digit(extent=spec.queries if is_q else spec.keys, stride=row)
+        shared = {"batch": b, "kv_head": h, "in_group": 0, "part": 0}
+        keys = Digit(extent=spec.keys, stride=row)
+        outer = self.row_digits(h, row) if is_q else (keys,)
         inner = Digit(extent=spec.out_head if name == "v" else spec.head, stride=1)
         axis: Axis = "k" if is_q else "row"
         access = AccessMap(
             name=name,
             dtype=spec.dtype,
-            row=(outer if is_q else inner,),
-            k=(inner if is_q else outer,),
+            row=outer if is_q else (inner,),
+            k=(inner,) if is_q else outer,
             inner=axis,
-            batch=self.terms(strides),
+            batch=self.terms(self.strides(b, h) if is_q else shared),
         )
         return access.without_idle_strides

@@ -197,7 +197,7 @@ def test_fields_that_kernels_do_not_compute_are_refused(monkeypatch: pytest.Monk
 )
 def test_schedules_that_do_not_fit(fields: dict[str, int], message: str) -> None:
     spec, target = attention(256, 2048, 128), targets.find("sm_80")
-    whole = {"block_m": 64, "block_n": 64, "num_warps": 4, "num_stages": 2} | fields
+    whole = {"block_m": 64, "block_n": 64, "num_warps": 4, "num_stages": 2, "split_k": 1} | fields
     with pytest.raises(ScheduleError) as error:
         pipeline.plan_with(spec, target, whole)
     assert message in str(error.value)
@@ -213,7 +213,7 @@ def test_schedules_that_do_not_fit(fields: dict[str, int], message: str) -> None
             "workgroups along z of the grid; split the batch into parts of 218",
         ),
         (
-            attention(4, 4, batch=60000, heads=1200),
+            attention(4, 4, batch=60000, heads=1200, kv_heads=1200),
             "72000000 heads in its 60000 batch elements; sm_80 supports 65535, workgroups along z "
             "of the grid; split the batch into parts of 54",
         ),

@@ -53,6 +53,10 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> CudaPlan:
             from kgen.targets.cuda.plan.matmul_fma import plan_fma
 
             return plan_fma(spec, target, schedule)
+        case Attention(), MmaAttention() if schedule.split_k > 1:
+            from kgen.targets.cuda.plan.reduction.split_attention import plan_split_attention
+
+            return plan_split_attention(spec, target, schedule)
         case Attention(), MmaAttention():
             from kgen.targets.cuda.plan.mma.fused_attention import plan_attention
 

@@ -8,14 +8,19 @@ faster than mma.sync.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache, partial
 
 from kgen.errors import ScheduleError
 from kgen.schedule import MmaAttention, WgmmaAttention
 from kgen.spec import Attention
+from kgen.targets.attention.grid_limits import check_grid
+from kgen.targets.attention.head_matrices import HeadMatrices
+from kgen.targets.attention.key_parts import STATE_BYTES, matrices_of
 from kgen.targets.base import Candidate, Target
 from kgen.targets.cuda.devices import (
     L2_BYTES_PER_SM_CLOCK,
@@ -30,8 +35,13 @@ from kgen.targets.cuda.plan.attention.wgmma_attention import WgmmaAttentionPlan,
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.mma.fragments import PIECE
 from kgen.targets.cuda.plan.mma.fused_attention import MmaAttentionPlan
+from kgen.targets.cuda.plan.reduction.split_attention import (
+    SplitAttentionPlan,
+    check_combination,
+)
 from kgen.targets.cuda.plan.wgmma.fragments import WGMMA_M
-from kgen.targets.cuda.schedule.cost_model import Prediction, predict_work
+from kgen.targets.cuda.schedule.cost_model import Prediction, predict_work, second_kernel_clocks
+from kgen.targets.cuda.schedule.split_k import WARPS_PER_SM, part_counts, worthwhile
 from kgen.targets.cuda.schedule.wgmma_work import (
     ADDRESS_REGISTERS,
     ASYNC_OVERHEAD,
@@ -62,9 +72,11 @@ AttentionSchedule = MmaAttention | WgmmaAttention
 
 
 def candidates(spec: Attention, target: Target) -> tuple[Candidate[AttentionSchedule], ...]:
-    """Return all schedules that fit, the fastest first."""
-    found = (predicted(spec, target, schedule) for schedule in _space(spec, target))
-    return tuple(sorted((each for each in found if each), key=lambda each: each.seconds))
+    """Return all schedules that fit, the fastest first, without divided keys that gain little."""
+    planned = cache(partial(_planned, spec, target))
+    tried = (_predicted(spec, target, schedule, planned) for schedule in _space(spec, target))
+    found = worthwhile([each for each in tried if each])
+    return tuple(sorted(found, key=lambda each: each.seconds))
 
 
 def choose(spec: Attention, target: Target) -> AttentionSchedule:
@@ -85,39 +97,83 @@ def needs_measurement(schedule: AttentionSchedule) -> bool:
 
 
 def _space(spec: Attention, target: Target) -> Iterator[AttentionSchedule]:
-    stages = STAGES if target.has("cp_async") else STAGES[:1]
-    for rows, warps, keys, number in itertools.product(WARP_QUERIES, WARPS, BLOCKS_OF_KEYS, stages):
-        if _is_filled(spec, rows * warps, keys, BLOCKS_OF_KEYS[0]):
-            yield MmaAttention(
-                block_m=rows * warps, block_n=keys, num_warps=warps, num_stages=number
-            )
+    for packs in (False, True):
+        matrices = HeadMatrices(spec=spec, packs_heads=packs)
+        for tile in _tiles(matrices, target):
+            if packs and not _fills_blocks(spec, tile):
+                continue
+            packed = replace(tile, packs_heads=packs)
+            yield packed
+            blocks = matrices.count * -(-matrices.rows // tile.block_m)
+            ctas = max(2, WARPS_PER_SM // tile.num_warps) * device_of(target).sms
+            for split in part_counts(blocks, -(-spec.keys // tile.block_n), ctas)[1:]:
+                yield replace(packed, split_k=split)
     if obstacle(spec, target) is not None:
         return
     for groups, keys, number in itertools.product(CONSUMERS, WARPGROUP_KEYS, STAGES):
-        if _is_filled(spec, WGMMA_M * groups, keys, WARPGROUP_KEYS[-1]):
-            tile = WgmmaAttention(block_m=WGMMA_M * groups, block_n=keys, num_stages=number)
-            yield tile
+        if _is_filled(HeadMatrices(spec=spec), WGMMA_M * groups, keys, WARPGROUP_KEYS[-1]):
+            whole = WgmmaAttention(block_m=WGMMA_M * groups, block_n=keys, num_stages=number)
+            yield whole
             if groups == 2:
-                yield replace(tile, pingpong=True)
+                yield replace(whole, pingpong=True)
 
 
-def _is_filled(spec: Attention, block_m: int, block_n: int, least_keys: int) -> bool:
+def _tiles(matrices: HeadMatrices, target: Target) -> Iterator[MmaAttention]:
+    stages = STAGES if target.has("cp_async") else STAGES[:1]
+    for rows, warps, keys, number in itertools.product(WARP_QUERIES, WARPS, BLOCKS_OF_KEYS, stages):
+        if _is_filled(matrices, rows * warps, keys, BLOCKS_OF_KEYS[0]):
+            yield MmaAttention(
+                block_m=rows * warps, block_n=keys, num_warps=warps, num_stages=number
+            )
+
+
+def _is_filled(matrices: HeadMatrices, block_m: int, block_n: int, least_keys: int) -> bool:
     """Return whether queries and keys fill more than half of a block; few of them fill the smallest
     block by mma.sync, and the one with the fewest keys."""
-    queries = power_of_two(max(WARP_QUERIES[0], spec.queries))
-    return block_m < 2 * queries and block_n <= max(least_keys, power_of_two(spec.keys))
+    queries = power_of_two(max(WARP_QUERIES[0], matrices.rows))
+    return block_m < 2 * queries and block_n <= max(least_keys, power_of_two(matrices.spec.keys))
 
 
-def predicted(
+def _fills_blocks(spec: Attention, tile: MmaAttention) -> bool:
+    """Return whether the queries of all heads of a K/V head need fewer blocks together."""
+    packed, of_head = (-(-n // tile.block_m) for n in (spec.group * spec.queries, spec.queries))
+    return packed < spec.group * of_head
+
+
+def _planned(
     spec: Attention, target: Target, schedule: AttentionSchedule
+) -> tuple[TensorCoreAttentionPlan, Work] | None:
+    """Return the plan of the kernel that attends to keys, and the work of a CTA; None if it does
+    not fit."""
+    with contextlib.suppress(ScheduleError):
+        plan = make_plan(spec, target, schedule)
+        if isinstance(plan, SplitAttentionPlan):
+            plan = plan.part
+        assert isinstance(plan, TensorCoreAttentionPlan)
+        return plan, _work(plan, device_of(target))
+    return None
+
+
+def _predicted(
+    spec: Attention,
+    target: Target,
+    schedule: AttentionSchedule,
+    planned: Callable[[AttentionSchedule], tuple[TensorCoreAttentionPlan, Work] | None],
 ) -> Candidate[AttentionSchedule] | None:
     """Return the schedule with its prediction; None if it does not fit."""
-    try:
-        plan = make_plan(spec, target, schedule)
-    except ScheduleError:
+    matrices, device = matrices_of(spec, schedule), device_of(target)
+    if isinstance(schedule, MmaAttention) and matrices.is_split:
+        # Parts have the same kernel, however many.
+        kernel = planned(replace(schedule, split_k=2))
+        if not _has_parts(matrices, target, schedule.block_m):
+            return None
+    else:
+        kernel = planned(schedule)
+    if kernel is None:
         return None
-    assert isinstance(plan, TensorCoreAttentionPlan)
-    found = _predict(plan, device_of(target))
+    found = _predict(*kernel, matrices, device)
+    if matrices.is_split:
+        found = _with_combination(found, matrices, device)
     notes = {
         "bound": found.bound,
         "waves": found.waves,
@@ -127,21 +183,46 @@ def predicted(
     return Candidate(schedule=schedule, seconds=found.seconds, terms=found.terms, notes=notes)
 
 
-def _predict(plan: TensorCoreAttentionPlan, device: Device) -> Prediction:
-    spec, schedule = plan.spec, plan.schedule
-    blocks = spec.batch * spec.heads * -(-spec.queries // schedule.block_m)
+def _has_parts(matrices: HeadMatrices, target: Target, block_m: int) -> bool:
+    """Return whether the grid has room for all parts, and a second kernel combines them."""
+    with contextlib.suppress(ScheduleError):
+        check_grid(matrices, target, block_m)
+        check_combination(matrices, target)
+        return True
+    return False
+
+
+def _predict(
+    plan: TensorCoreAttentionPlan, work: Work, matrices: HeadMatrices, device: Device
+) -> Prediction:
+    spec, schedule, rows = plan.spec, plan.schedule, matrices.rows
+    blocks = matrices.count * -(-rows // schedule.block_m)
     # Keys of a CTA: those of a query, and those that only some of its queries attend to.
-    keys = spec.pairs / spec.queries + (schedule.block_m / 2 if spec.limits_keys else 0)
-    tiles = max(1, math.ceil(min(keys, spec.keys) / schedule.block_n))
-    nbytes = min(schedule.block_m, spec.queries) * spec.out_head * spec.out.itemsize
+    queries = min(schedule.block_m, spec.queries) if plan.divides_rows else schedule.block_m
+    keys = spec.pairs / spec.queries + (queries / 2 if spec.limits_keys else 0)
+    tiles = math.ceil(min(keys, spec.keys) / schedule.block_n)
+    nbytes = min(schedule.block_m, rows) * spec.out_head * plan.output.itemsize
     tensors = sum(p.nbytes for p in spec.parameters if not p.is_output)
     return predict_work(
-        _work(plan, device),
+        work,
         device,
         blocks,
-        tiles,
+        max(1, -(-tiles // matrices.parts)),
         tensors,
         lambda ctas: ctas * nbytes / (L2_BYTES_PER_SM_CLOCK / 2),
+    )
+
+
+def _with_combination(found: Prediction, matrices: HeadMatrices, device: Device) -> Prediction:
+    """Return the prediction with the time of the kernel that combines parts of the keys."""
+    spec, rows = matrices.spec, matrices.count * matrices.rows
+    results = rows // matrices.parts * spec.out_head * spec.out.itemsize
+    parts = rows * (spec.out_head * matrices.output.out.itemsize + STATE_BYTES)
+    clocks = second_kernel_clocks(device, parts + results)
+    return replace(
+        found,
+        seconds=found.seconds + clocks / device.clock,
+        terms={**found.terms, "reduction": clocks},
     )
 
 

@@ -154,11 +154,17 @@ def _reduction_clocks(spec: Matmul, device: Device, schedule: SplitSchedule) -> 
     return adds(spec, device, schedule)
 
 
+def second_kernel_clocks(device: Device, nbytes: int) -> float:
+    """Return the clocks of a kernel that joins parts; it moves so many bytes between its CTAs and
+    L2."""
+    return LAUNCH_CLOCKS + 2 * MEMORY_LATENCY + nbytes / device.l2_per_clock
+
+
 def _sum_clocks(spec: Matmul, device: Device, schedule: SplitSchedule) -> float:
     """Return the clocks of the kernel that adds parts, which are in L2; its CTAs wait for them
     once."""
     nbytes = spec.batch * spec.m * spec.n * (F32_BYTES * schedule.split_k + spec.out.itemsize)
-    return LAUNCH_CLOCKS + 2 * MEMORY_LATENCY + nbytes / device.l2_per_clock
+    return second_kernel_clocks(device, nbytes)
 
 
 def _last_arriving_clocks(spec: Matmul, device: Device, schedule: SplitSchedule) -> float:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TypeVar
 
-from kgen.schedule import GpuMatmul, SplitMatmul
+from kgen.schedule import GpuMatmul, MmaAttention, Schedule, SplitMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Candidate, Target
 from kgen.targets.contraction.grid import block_tiles
 from kgen.targets.cuda.devices import device_of
 from kgen.targets.cuda.plan.reduction.k_slices import SplitSchedule
+
+S = TypeVar("S", bound=Schedule)
 
 #: Least predicted gain of split-k.
 SPLIT_GAIN = 1.1
@@ -66,7 +69,7 @@ def group_of(rows: int, height: int, width: int, clusters: int) -> int:
     return max(1, min(rows, round(math.sqrt(clusters * width / height))))
 
 
-def worthwhile(found: list[Candidate[GpuMatmul]]) -> list[Candidate[GpuMatmul]]:
+def worthwhile(found: list[Candidate[S]]) -> list[Candidate[S]]:
     """Return the candidates without split-k or stream-k schedules that gain little: those need a
     workspace, and split-k mostly needs a second launch."""
     found = _clearly_faster(found, _shares, STREAM_GAIN)
@@ -78,17 +81,17 @@ def in_one_part(schedule: GpuMatmul) -> bool:
     return not _shares(schedule) and not _is_split(schedule)
 
 
-def _shares(schedule: GpuMatmul) -> bool:
+def _shares(schedule: Schedule) -> bool:
     return isinstance(schedule, SplitMatmul) and schedule.stream_k
 
 
-def _is_split(schedule: GpuMatmul) -> bool:
-    return isinstance(schedule, SplitSchedule) and schedule.split_k > 1
+def _is_split(schedule: Schedule) -> bool:
+    return isinstance(schedule, SplitSchedule | MmaAttention) and schedule.split_k > 1
 
 
 def _clearly_faster(
-    found: list[Candidate[GpuMatmul]], special: Callable[[GpuMatmul], bool], gain: float
-) -> list[Candidate[GpuMatmul]]:
+    found: list[Candidate[S]], special: Callable[[S], bool], gain: float
+) -> list[Candidate[S]]:
     """Return the candidates without special ones that are not faster than all others by a
     factor."""
     limit = min((c.seconds for c in found if not special(c.schedule)), default=math.inf) / gain

@@ -63,7 +63,7 @@ def test_launches_and_workspace() -> None:
 
 def test_sums_are_taken_in_the_order_of_k() -> None:
     plan = plan_split(Matmul(m=1024, n=66, k=512), SM_80, SPLIT)
-    assert plan.reduction.width == 2 and plan.reduction.num_threads == 128
+    assert plan.reduction.threads.width == 2 and plan.reduction.num_threads == 128
     own = [(a.before, a.value) for a in plan.reduction.additions if a.to == "acc_m0_n1"]
     assert own == [
         ("part0_n1", "part1_n1"),

@@ -537,7 +537,7 @@ def tiles_of(spec: Attention, target: Target, schedule: MmaAttention) -> Attenti
     if tiles.held_registers + BASE_REGISTERS > target.limits["registers"]:
         tiles = dataclasses.replace(tiles, keeps_queries=False)
     _check_tiles(tiles, target)
-    check_grid(spec, target, schedule.block_m)
+    check_grid(HeadMatrices(spec=spec), target, schedule.block_m)
     _check_buffers(spec, target, schedule)
     return tiles
 
@@ -605,6 +605,11 @@ def _check_tiles(tiles: AttentionTiles, target: Target) -> None:
         raise ScheduleError(
             f"num_stages={schedule.num_stages} is not supported by {target.name}, whose blocks of "
             "keys pass through registers to one buffer; try num_stages=1"
+        )
+    if schedule.split_k > 1 or schedule.packs_heads:
+        raise ScheduleError(
+            f"split_k={schedule.split_k},packs_heads={int(schedule.packs_heads)} is not supported "
+            f"by {target.name}; try split_k=1,packs_heads=0"
         )
     if tiles.lds_bytes > (limit := target.limits["shared_memory"]):
         raise ScheduleError(

@@ -13,9 +13,10 @@ import dataclasses
 
 from kgen.ops import parse
 from kgen.schedule import MmaAttention, MmaMatmul, WgmmaAttention
-from kgen.spec import Attention, DType, Matmul
+from kgen.spec import Attention, DType
 from kgen.targets.attention.head_matrices import HeadMatrices
 from kgen.targets.attention.key_limits import KeyLimits
+from kgen.targets.attention.key_parts import PARTS_SUFFIX, STATE_BYTES, STATES
 from kgen.targets.attention.softmax_units import SoftmaxUnits
 from kgen.targets.base import Target
 from kgen.targets.contraction.grid import plan_launch
@@ -46,7 +47,7 @@ class WeightPair:
 
 @frozen
 class TensorCoreAttentionPlan(OutputPlan):
-    """Plan of attention on tensor cores: a CTA computes `block_m` queries of a head.
+    """Plan of attention on tensor cores: a CTA computes `block_m` rows of a matrix of queries.
 
     `scores` and `values` are the registers of both products.
     """
@@ -62,6 +63,25 @@ class TensorCoreAttentionPlan(OutputPlan):
     @property
     def batched(self) -> bool:
         return self.output.spec.batch > 1
+
+    @property
+    def is_split(self) -> bool:
+        """Whether the CTA attends to a part of the keys, and stores the states of its rows."""
+        return self.matrices.is_split
+
+    @property
+    def part_name(self) -> str:
+        """Register with the number of the part."""
+        return self.matrices.coordinate("part")
+
+    @property
+    def split_round(self) -> int:
+        return self.matrices.parts - 1
+
+    @property
+    def begins_at_k0(self) -> bool:
+        """Whether the first key of a CTA is in register %k0, not always 0."""
+        return self.spec.has_window or self.is_split
 
     def weights(self, k: int) -> tuple[WeightPair, ...]:
         """Registers of weights that step `k` of the second product multiplies."""
@@ -79,11 +99,28 @@ class TensorCoreAttentionPlan(OutputPlan):
     # -- rows of scores ------------------------------------------------------------------------
 
     @property
+    def divides_rows(self) -> bool:
+        """Whether the number of a row stands for a head and a query."""
+        return self.matrices.packs_heads and self.spec.group > 1
+
+    @property
+    def has_query_registers(self) -> bool:
+        """Whether registers hold the queries of rows, whose positions limit the keys."""
+        return self.divides_rows and self.spec.limits_keys and self.spec.queries > 1
+
+    def _query(self, offset: int) -> str:
+        """Return the operand that is added to the lane's first position to get a row's."""
+        if not self.divides_rows:
+            return str(offset)
+        return f"%query_m{offset}" if self.has_query_registers else "0"
+
+    @property
     def rows(self) -> tuple[ScoreRow, ...]:
         cols = self.scores.cols
         return tuple(
             ScoreRow(
                 offset=row.offset,
+                query=self._query(row.offset),
                 scores=tuple(f"s_m{row.offset}_n{n}" for n in cols),
                 sums=self.output.accumulators(row),
                 columns=cols,
@@ -99,9 +136,9 @@ class TensorCoreAttentionPlan(OutputPlan):
     def limits(self) -> KeyLimits:
         return KeyLimits(
             spec=self.spec,
-            warp_m=self.warp_m,
+            warp_m=self.spec.queries if self.divides_rows else self.warp_m,
             block_n=self.schedule.block_n,
-            blocks=self.pipeline.k_tiles,
+            blocks=-(-self.spec.keys // self.schedule.block_n),
             keys_end_inside=self.spec.kv_length or self.spec.keys % self.schedule.block_n > 0,
         )
 
@@ -118,9 +155,10 @@ class TensorCoreAttentionPlan(OutputPlan):
         """Access to the mask, if there is one."""
         assert self.spec.mask_dtype is not None
         size = self.spec.mask_dtype.itemsize
-        b, h = (step * size for step in self.spec.mask_strides[:2])
+        b, h, query, _ = (step * size for step in self.spec.mask_strides)
         return MaskAccess(
             spec=self.spec,
+            rows=self.matrices.row_digits(h, query),
             block_m=self.schedule.block_m,
             block_n=self.schedule.block_n,
             terms=self.matrices.terms(self.matrices.strides(b, h)),
@@ -142,9 +180,23 @@ class TensorCoreAttentionPlan(OutputPlan):
         return butterfly(LANES_PER_ROW)
 
     @property
+    def has_length(self) -> bool:
+        """Whether a register holds the number of keys."""
+        return self.limits.masks_positions or self.pipeline.counted
+
+    @property
     def lse_rows(self) -> tuple[tuple[ScoreRow, int], ...]:
         """Rows with their distances from the first in bytes of `lse`."""
         return tuple((row, row.offset * DType.F32.itemsize) for row in self.rows)
+
+    @property
+    def state_rows(self) -> tuple[tuple[ScoreRow, int], ...]:
+        """Rows with their distances from the first in bytes of the states."""
+        return tuple((row, row.offset * STATE_BYTES) for row in self.rows)
+
+    @property
+    def state_bytes(self) -> int:
+        return STATE_BYTES
 
     # -- arguments -----------------------------------------------------------------------------
 
@@ -162,38 +214,43 @@ class TensorCoreAttentionPlan(OutputPlan):
     def notes(self) -> tuple[str, ...]:
         blocks = counted(self.pipeline.k_tiles, "block")
         most = "up to " if self.pipeline.counted else ""
+        split = f"keys divided into {self.matrices.parts} parts, results of each in workspaces"
         return (
+            *((split,) if self.is_split else ()),
             f"online softmax over {most}{blocks} of {self.schedule.block_n} keys; "
             f"{self.resident} stay in registers",
         )
 
 
 def attention_launch(
-    spec: Attention,
-    output: Matmul,
+    matrices: HeadMatrices,
     inner: MmaMatmul,
     num_threads: int,
     shared_bytes: int,
     target: Target,
     maps: tuple[TensorMap, ...] = (),
 ) -> Launch:
-    """Return the launch of a CTA for each block of queries of a head; tensors with a map are passed
-    by it."""
+    """Return the launch of a CTA for each block of rows of a matrix of queries; tensors with a map
+    are passed by it."""
+    spec = matrices.spec
     dynamic = shared_bytes * cuda_plan.is_dynamic(shared_bytes, target)
-    launch = plan_launch(output, inner, num_threads, dynamic)
-    names = {map_.tensor: map_.name for map_ in maps}
+    launch = plan_launch(matrices.output, inner, num_threads, dynamic)
+    by_map = {map_.tensor: map_.name for map_ in maps}
+    names = tuple(by_map.get(p.name, p.name) for p in spec.parameters)
+    if matrices.is_split:
+        names = (*(name for name in names if name != "lse"), STATES)
     return dataclasses.replace(
         launch,
-        entry_point=spec.key,
-        arguments=tuple(names.get(p.name, p.name) for p in spec.parameters),
+        entry_point=spec.key + (PARTS_SUFFIX if matrices.is_split else ""),
+        arguments=names,
         # A tile is one of `out`; `lse` has other axes.
         tile=None if spec.lse else launch.tile,
     )
 
 
-def is_counted(spec: Attention) -> bool:
+def is_counted(matrices: HeadMatrices) -> bool:
     """Return whether the number of a CTA's blocks of keys is known at run time only."""
-    return spec.kv_length or spec.limits_keys
+    return matrices.spec.kv_length or matrices.spec.limits_keys or matrices.is_split
 
 
 def inner_schedule(

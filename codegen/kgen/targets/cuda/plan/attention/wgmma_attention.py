@@ -284,7 +284,7 @@ def plan_wgmma_attention(
         k_tiles=k_tiles,
         num_stages=min(schedule.num_stages, k_tiles),
         stage_bytes=k.nbytes + v.nbytes,
-        counted=is_counted(spec),
+        counted=is_counted(matrices),
     )
     staging = plan_epilogue_staging(matrices.output, inner, values, q.nbytes + pipeline.nbytes)
     strips = schedule.consumers * WARPS * staging.tile.nbytes if staging else 0
@@ -304,9 +304,7 @@ def plan_wgmma_attention(
         target=target,
         schedule=schedule,
         template="ptx/attention_wgmma.ptx.j2",
-        launches=(
-            attention_launch(spec, matrices.output, inner, num_threads, shared_bytes, target, maps),
-        ),
+        launches=(attention_launch(matrices, inner, num_threads, shared_bytes, target, maps),),
         tensor_maps=maps,
         num_threads=num_threads,
         shared_bytes=shared_bytes,
@@ -398,4 +396,4 @@ def _check(spec: Attention, target: Target, schedule: WgmmaAttention) -> None:
             f"pingpong=1 needs two warpgroups that multiply, and block_m={schedule.block_m} has "
             f"{schedule.consumers}; try block_m={2 * WGMMA_M}"
         )
-    check_grid(spec, target, schedule.block_m)
+    check_grid(HeadMatrices(spec=spec), target, schedule.block_m)

@@ -6,6 +6,7 @@ import math
 
 from kgen.spec import Attention, DType
 from kgen.targets.batch import BatchTerm
+from kgen.targets.contraction.access import Digit
 from kgen.targets.cuda.expressions import RegisterType
 from kgen.targets.cuda.plan.mma.score_rows import ScoreRow
 from kgen_runtime.values import frozen
@@ -24,9 +25,13 @@ class MaskPiece:
 
 @frozen
 class MaskAccess:
-    """Addresses of the mask's elements; `terms` are those of the batch, in bytes."""
+    """Addresses of the mask's elements; `terms` are those of the batch, in bytes.
+
+    `rows` are the digits of a row's number in the matrix of queries.
+    """
 
     spec: Attention
+    rows: tuple[Digit, ...]
     block_m: int
     block_n: int
     terms: tuple[BatchTerm, ...]
@@ -44,7 +49,17 @@ class MaskAccess:
 
     @property
     def row_bytes(self) -> int:
-        return self.strides[2]
+        """Bytes from a row to the next, if all rows are equally far apart."""
+        return 0 if self.divides_rows else self.rows[0].stride
+
+    @property
+    def divides_rows(self) -> bool:
+        """Whether registers hold the distances of rows in bytes."""
+        return len(self.rows) > 1
+
+    @property
+    def row_count(self) -> int:
+        return math.prod(digit.extent for digit in self.rows)
 
     @property
     def key_bytes(self) -> int:
@@ -58,7 +73,7 @@ class MaskAccess:
     @property
     def has_edge(self) -> bool:
         """Whether rows or keys of a block can be beyond the mask."""
-        rows = self.spec.queries % self.block_m != 0
+        rows = self.row_count % self.block_m != 0
         return rows or self.spec.keys % self.block_n != 0
 
     def pieces(self, row: ScoreRow) -> tuple[MaskPiece, ...]:

@@ -13,6 +13,7 @@ from kgen.schedule import MmaAttention, MmaMatmul
 from kgen.spec import Attention, Matmul
 from kgen.targets.attention.grid_limits import check_grid
 from kgen.targets.attention.head_matrices import HeadMatrices
+from kgen.targets.attention.key_parts import check_parts, keys_of_part, matrices_of
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan import cuda_plan
 from kgen.targets.cuda.plan.attention.attention_plan import (
@@ -52,7 +53,7 @@ ROW_REGISTERS = 4
 
 @frozen
 class MmaAttentionPlan(TensorCoreAttentionPlan):
-    """Plan of attention.ptx.j2: a CTA computes `block_m` queries of a head."""
+    """Plan of attention.ptx.j2: a CTA computes `block_m` rows of a matrix of queries."""
 
     schedule: MmaAttention
     queries: MmaOperand
@@ -73,6 +74,10 @@ class MmaAttentionPlan(TensorCoreAttentionPlan):
     @property
     def uses_async(self) -> bool:
         return any(operand.copy.asynchronous for operand in self.loaded)
+
+    @property
+    def tabled(self) -> tuple[TileCopy, ...]:
+        return tuple(operand.copy for operand in self.loaded if operand.copy.has_table)
 
     @property
     def staged(self) -> tuple[MmaOperand, ...]:
@@ -158,12 +163,15 @@ class MmaAttentionPlan(TensorCoreAttentionPlan):
 
 
 def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> MmaAttentionPlan:
-    """Return the plan. Raises ScheduleError for blocks that do not fit."""
+    """Return the plan; if keys are divided, of the first kernel.
+
+    Raises ScheduleError for blocks that do not fit.
+    """
     instruction = instruction_of(Matmul(m=1, n=1, k=1, dtype=spec.dtype), target)
     assert instruction is not None and instruction.itemsize == spec.dtype.itemsize
     num_threads = schedule.num_warps * target.subgroup
-    _check(spec, target, schedule, num_threads)
-    matrices = HeadMatrices(spec=spec)
+    matrices = matrices_of(spec, schedule)
+    _check(matrices, target, schedule, num_threads)
     output = matrices.output
     inner = inner_schedule(spec, schedule, schedule.block_m // schedule.num_warps)
     tiles = _tiles(spec, schedule, inner)
@@ -195,7 +203,9 @@ def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> M
     weights = Fragments(name="p", is_a=True, extent=inner.warp_m, instruction=instruction)
     scores, values = Products(a=q, b=k, into="s"), Products(a=weights, b=v)
     stage_bytes = k.tile.nbytes + v.tile.nbytes
-    pipeline = plan_pipeline(spec.keys, inner, stage_bytes, counted=is_counted(spec))
+    pipeline = plan_pipeline(
+        keys_of_part(spec, schedule), inner, stage_bytes, counted=is_counted(matrices)
+    )
     cuda_plan.check_shared(
         dataclasses.replace(inner, num_stages=pipeline.num_stages),
         stage_bytes,
@@ -214,7 +224,7 @@ def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> M
         target=target,
         schedule=schedule,
         template="ptx/attention.ptx.j2",
-        launches=(attention_launch(spec, output, inner, num_threads, shared_bytes, target),),
+        launches=(attention_launch(matrices, inner, num_threads, shared_bytes, target),),
         num_threads=num_threads,
         shared_bytes=shared_bytes,
         ptx_version=cuda_plan.ptx_version(target, spec, "ldmatrix", instruction.feature),
@@ -270,12 +280,15 @@ def _copies(
         for name, tile in zip("qkv", tiles, strict=True)
     ]
     spec = matrices.spec
-    stop, from_k0 = "%length" if spec.kv_length else "", spec.window is not None
+    stop = "%length" if spec.kv_length else ""
+    from_k0 = spec.has_window or matrices.is_split
     keyed = (dataclasses.replace(copy, k_stop=stop, from_k0=from_k0) for copy in copies[1:])
     return [copies[0], *keyed]
 
 
-def _check(spec: Attention, target: Target, schedule: MmaAttention, num_threads: int) -> None:
+def _check(
+    matrices: HeadMatrices, target: Target, schedule: MmaAttention, num_threads: int
+) -> None:
     cuda_plan.check_powers_of_two(schedule)
     cuda_plan.check_threads(num_threads, target, "num_warps=4")
     if schedule.block_m // schedule.num_warps < PIECE:
@@ -294,9 +307,10 @@ def _check(spec: Attention, target: Target, schedule: MmaAttention, num_threads:
             f"num_stages={schedule.num_stages} leaves no stage to load while another is "
             "multiplied; try num_stages=2"
         )
-    if spec.queries > MAX_QUERIES:
+    check_parts(matrices.spec, schedule)
+    if matrices.rows > MAX_QUERIES:
         raise ScheduleError(
-            f"q has {spec.queries} queries; {target.name} supports {MAX_QUERIES}; split them, or "
+            f"q has {matrices.rows} queries; {target.name} supports {MAX_QUERIES}; split them, or "
             "build for a CPU target"
         )
-    check_grid(spec, target, schedule.block_m)
+    check_grid(matrices, target, schedule.block_m)

@@ -16,9 +16,13 @@ class FoldedPair:
 
 @frozen
 class ScoreRow:
-    """Scores of a lane in one of its rows, `offset` rows from its first, by their columns."""
+    """Scores of a lane in one of its rows, `offset` rows from its first, by their columns.
+
+    `query` is the operand that is added to the lane's first position to get that of the row.
+    """
 
     offset: int
+    query: str
     scores: tuple[str, ...]
     sums: tuple[str, ...]
     columns: tuple[int, ...]
@@ -26,6 +30,11 @@ class ScoreRow:
     @property
     def name(self) -> str:
         return f"m{self.offset}"
+
+    @property
+    def query_register(self) -> str:
+        """Name of the register with the row's query, if it has one."""
+        return self.query.removeprefix("%")
 
     @property
     def placed(self) -> tuple[tuple[str, int], ...]:

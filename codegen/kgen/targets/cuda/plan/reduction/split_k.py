@@ -9,7 +9,6 @@ its first k on, and zeros past their end.
 from __future__ import annotations
 
 import dataclasses
-import math
 
 from kgen.errors import ScheduleError
 from kgen.schedule import SplitFmaMatmul, WgmmaMatmul
@@ -17,10 +16,11 @@ from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.contraction.partial_sums import PARTS
 from kgen.targets.cuda.plan.cuda_plan import CudaPlan, ptx_version
-from kgen.targets.cuda.plan.epilogue.output import OutputPlan, OutputTile
+from kgen.targets.cuda.plan.epilogue.output import OutputPlan
 from kgen.targets.cuda.plan.matmul_fma import FmaPlan, plan_fma
 from kgen.targets.cuda.plan.matrix import MAX_IMMEDIATE
 from kgen.targets.cuda.plan.mma.matmul import MmaPlan, plan_mma
+from kgen.targets.cuda.plan.reduction.joined_outputs import JoinedOutputs, share_outputs
 from kgen.targets.cuda.plan.reduction.k_slices import (
     F32_BYTES,
     SplitSchedule,
@@ -30,14 +30,8 @@ from kgen.targets.cuda.plan.reduction.k_slices import (
 from kgen.targets.cuda.plan.reduction.last_arriving import is_last_arriving
 from kgen.targets.cuda.plan.staging.copy import TileCopy
 from kgen.targets.cuda.plan.wgmma.matmul import WgmmaPlan, plan_wgmma
-from kgen_runtime.manifest import Launch, Tile, Workspace
+from kgen_runtime.manifest import Workspace
 from kgen_runtime.values import frozen
-
-#: Threads of a CTA of the second kernel, and f32 elements of its accesses, if the launch then has
-#: at least ENOUGH_CTAS. Smaller outputs get smaller CTAs and accesses, so that more SMs load parts.
-NUM_THREADS, WIDEST, ENOUGH_CTAS = 128, 4, 128
-FEW_THREADS = 32
-
 
 #: Plans of kernels that multiply slices.
 PartPlan = MmaPlan | FmaPlan | WgmmaPlan
@@ -62,41 +56,15 @@ class Addition:
 
 @frozen
 class ReductionPlan(OutputPlan):
-    """Plan of the second kernel: each thread computes `width` adjacent outputs."""
+    """Plan of the second kernel, whose threads add the parts of their outputs."""
 
     spec: Matmul
     schedule: SplitSchedule
-
-    @property
-    def width(self) -> int:
-        return self.output.width
-
-    @property
-    def has_neighbours(self) -> bool:
-        """Whether a thread has several outputs."""
-        return self.width > 1
-
-    @property
-    def row_threads(self) -> int:
-        """Threads that share a row."""
-        return self.spec.n // self.width
-
-    @property
-    def thread_bytes(self) -> int:
-        return self.width * F32_BYTES
-
-    @property
-    def last_thread(self) -> int:
-        return self.spec.m * self.row_threads - 1
+    threads: JoinedOutputs
 
     @property
     def accumulators(self) -> tuple[str, ...]:
         return self.output.accumulators(self.output.rows[0])
-
-    @property
-    def has_idle_threads(self) -> bool:
-        """Whether some threads of the last CTA have no output."""
-        return (self.last_thread + 1) % self.num_threads != 0
 
     @property
     def matrix_bytes(self) -> int:
@@ -112,7 +80,7 @@ class ReductionPlan(OutputPlan):
         )
 
     def _registers(self, part: int) -> tuple[str, ...]:
-        return tuple(f"part{part}_n{i}" for i in range(self.width))
+        return tuple(f"part{part}_n{i}" for i in range(self.threads.width))
 
     @property
     def additions(self) -> tuple[Addition, ...]:
@@ -226,35 +194,18 @@ def _parts_bytes(spec: Matmul, schedule: SplitSchedule) -> int:
 def _plan_reduction(
     spec: Matmul, target: Target, schedule: SplitSchedule, version: int
 ) -> ReductionPlan:
-    row_stride = spec.out_strides[1] if spec.m > 1 else 0
-    batch_stride = spec.out_strides[0] if spec.batch > 1 else 0
-    few = spec.batch * spec.m * spec.n < ENOUGH_CTAS * NUM_THREADS * WIDEST
-    threads = FEW_THREADS if few else NUM_THREADS
-    width = 1 if few else math.gcd(WIDEST, spec.n, row_stride, batch_stride)
+    threads = share_outputs(spec)
     names = [p.name for p in spec.parameters if p.name not in ("a", "b")]
-    launch = Launch(
-        entry_point=spec.key,
-        grid=(-(-spec.m * spec.n // (width * threads)), 1, spec.batch),
-        block=(threads, 1, 1),
-        arguments=(PARTS, *names),
-        tile=Tile(shape=(spec.batch, spec.m * spec.n), extent=(1, width * threads), axes=(2, 0)),
-    )
     return ReductionPlan(
         spec=spec,
         target=target,
         schedule=schedule,
         template="ptx/matmul_split.ptx.j2",
-        launches=(launch,),
-        num_threads=threads,
+        launches=(threads.launch(spec.key, (PARTS, *names)),),
+        num_threads=threads.num_threads,
         ptx_version=version,
-        output=OutputTile(
-            spec=spec,
-            row_offsets=(0,),
-            col_offsets=tuple(range(width)),
-            width=width,
-            m_edge=False,
-            n_edge=False,
-        ),
+        threads=threads,
+        output=threads.tile,
     )
 
 

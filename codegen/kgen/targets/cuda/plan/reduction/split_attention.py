@@ -1,0 +1,211 @@
+"""Attention whose keys are divided: parts by the first kernel, combined by the second.
+
+The first kernel is an ordinary one that stores results and states of rows in workspaces
+(targets/attention/key_parts.py). Both kernels are in one module.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from kgen.errors import ScheduleError
+from kgen.schedule import MmaAttention
+from kgen.spec import Attention, DType
+from kgen.targets.attention.head_matrices import HeadMatrices
+from kgen.targets.attention.key_parts import STATE_BYTES, STATES
+from kgen.targets.attention.softmax_units import SoftmaxUnits
+from kgen.targets.base import Target
+from kgen.targets.batch import BatchTerm
+from kgen.targets.contraction.partial_sums import PARTS
+from kgen.targets.cuda.plan import cuda_plan
+from kgen.targets.cuda.plan.constants import float_bits
+from kgen.targets.cuda.plan.cuda_plan import CudaPlan, ptx_version
+from kgen.targets.cuda.plan.epilogue.output import OutputPlan
+from kgen.targets.cuda.plan.matrix import MAX_IMMEDIATE
+from kgen.targets.cuda.plan.mma.fused_attention import MmaAttentionPlan, plan_attention
+from kgen.targets.cuda.plan.reduction.joined_outputs import JoinedOutputs, share_outputs
+from kgen.targets.cuda.plan.staging.copy import TileCopy
+from kgen_runtime.manifest import Workspace
+from kgen_runtime.values import frozen
+
+#: Registers of a thread for the state of a row in a part.
+STATE_REGISTERS = 1
+
+
+@frozen
+class KeyPart:
+    """Registers with the results of part `number`; addresses of its results and of the row's state,
+    in bytes from those of the first part."""
+
+    number: int
+    results: tuple[str, ...]
+    results_at: int
+    state_at: int
+
+    @property
+    def sums(self) -> tuple[tuple[str, str], ...]:
+        """Registers of the combined results, and of this part's."""
+        return tuple((f"acc_m0_n{n}", result) for n, result in enumerate(self.results))
+
+
+@frozen
+class CombinationPlan(OutputPlan):
+    """Plan of the second kernel, whose threads combine the parts of their results."""
+
+    spec: Attention
+    schedule: MmaAttention
+    #: The parts of the first kernel, and the heads of the output.
+    parted: HeadMatrices
+    heads: HeadMatrices
+    threads: JoinedOutputs
+
+    @property
+    def units(self) -> SoftmaxUnits:
+        return SoftmaxUnits(spec=self.spec, literal=float_bits)
+
+    @property
+    def batched(self) -> bool:
+        return self.heads.count > 1
+
+    @property
+    def parts(self) -> tuple[KeyPart, ...]:
+        rows, size = self.parted.rows, self.spec.out_head * DType.F32.itemsize
+        return tuple(
+            KeyPart(
+                number=number,
+                results=tuple(f"part{number}_n{i}" for i in range(self.threads.width)),
+                results_at=number * rows * size,
+                state_at=number * rows * STATE_BYTES,
+            )
+            for number in range(self.schedule.split_k)
+        )
+
+    @property
+    def state_bytes(self) -> int:
+        return STATE_BYTES
+
+    @property
+    def part_terms(self) -> tuple[BatchTerm, ...]:
+        """Terms of the address of a head's results in a workspace."""
+        return self._terms(self.spec.out_head * DType.F32.itemsize)
+
+    @property
+    def state_terms(self) -> tuple[BatchTerm, ...]:
+        """Terms of the address of a head's states in a workspace."""
+        return self._terms(STATE_BYTES)
+
+    def _terms(self, row_bytes: int) -> tuple[BatchTerm, ...]:
+        matrix = self.schedule.split_k * self.parted.rows * row_bytes
+        packs = self.schedule.packs_heads
+        head = self.spec.queries * row_bytes if packs else matrix
+        of_kv_head = matrix if packs else matrix * self.spec.group
+        strides = {"batch": of_kv_head * self.spec.kv_heads, "kv_head": of_kv_head}
+        return self.heads.terms(strides | {"in_group": head})
+
+
+@frozen
+class SplitAttentionPlan(CudaPlan):
+    """Plan of both kernels."""
+
+    spec: Attention
+    schedule: MmaAttention
+    part: MmaAttentionPlan
+    combination: CombinationPlan
+
+    @property
+    def shared_alignment(self) -> int:
+        return self.part.shared_alignment
+
+    @property
+    def tabled(self) -> tuple[TileCopy, ...]:
+        return self.part.tabled
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self.part.notes
+
+    @property
+    def shared_map(self) -> tuple[str, ...]:
+        return self.part.shared_map
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        parts = self.schedule.split_k
+        return (
+            *self.part.remarks,
+            f"split-k: {parts} parts of the keys, combined by a second kernel",
+        )
+
+
+def plan_split_attention(
+    spec: Attention, target: Target, schedule: MmaAttention
+) -> SplitAttentionPlan:
+    """Return the plan. Raises ScheduleError for blocks or parts that do not fit."""
+    part = plan_attention(spec, target, schedule)
+    # One module has both kernels, and only the second converts to the output's type.
+    version = max(part.ptx_version, ptx_version(target, spec))
+    combination = _plan_combination(part, version)
+    (launch,) = part.launches
+    tile = launch.tile
+    if tile is not None:
+        count, *shape = tile.shape
+        tile = dataclasses.replace(
+            tile, shape=(count // schedule.split_k, *shape), parts=schedule.split_k
+        )
+    arguments = tuple(PARTS if name == "out" else name for name in launch.arguments)
+    to_workspaces = dataclasses.replace(launch, arguments=arguments, tile=tile)
+    rows = part.matrices.count * part.matrices.rows
+    size = spec.out_head * DType.F32.itemsize
+    return SplitAttentionPlan(
+        spec=spec,
+        target=target,
+        schedule=schedule,
+        template="ptx/attention_split.ptx.j2",
+        launches=(to_workspaces, *combination.launches),
+        workspaces=(
+            Workspace(name=PARTS, nbytes=rows * size),
+            Workspace(name=STATES, nbytes=rows * STATE_BYTES),
+        ),
+        num_threads=part.num_threads,
+        shared_bytes=part.shared_bytes,
+        ptx_version=version,
+        part=part,
+        combination=combination,
+    )
+
+
+def check_combination(matrices: HeadMatrices, target: Target) -> None:
+    """Check that the second kernel can combine all parts. Raises ScheduleError."""
+    spec, parts = matrices.spec, matrices.parts
+    needed = parts * matrices.rows * spec.out_head * DType.F32.itemsize
+    if needed > MAX_IMMEDIATE:
+        raise ScheduleError(
+            f"split_k={parts} needs {needed} B of workspace per matrix; the limit is "
+            f"{MAX_IMMEDIATE} B; try split_k={max(1, parts * MAX_IMMEDIATE // needed)}"
+        )
+    threads = share_outputs(HeadMatrices(spec=spec).output)
+    # Loads of all parts are under way at once.
+    registers = parts * (threads.width + STATE_REGISTERS)
+    what, remedy = f"split_k={parts}", f"split_k={max(1, parts // 2)}"
+    cuda_plan.check_registers(registers, what, threads.num_threads, target, remedy)
+
+
+def _plan_combination(part: MmaAttentionPlan, version: int) -> CombinationPlan:
+    spec, heads = part.spec, HeadMatrices(spec=part.spec)
+    check_combination(part.matrices, part.target)
+    threads = share_outputs(heads.output)
+    names = (p.name for p in spec.parameters if p.is_output)
+    launch = threads.launch(spec.key, (PARTS, STATES, *names))
+    return CombinationPlan(
+        spec=spec,
+        target=part.target,
+        schedule=part.schedule,
+        template="ptx/attention_split.ptx.j2",
+        launches=(dataclasses.replace(launch, tile=None) if spec.lse else launch,),
+        num_threads=threads.num_threads,
+        ptx_version=version,
+        parted=part.matrices,
+        heads=heads,
+        threads=threads,
+        output=threads.tile,
+    )
