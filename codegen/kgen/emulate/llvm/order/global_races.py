@@ -61,9 +61,9 @@ class GlobalShadow:
     # -- accesses -------------------------------------------------------------------------------
 
     def read(self, m: Chunk, ins: LlvmInstruction, pointer: Array, size: int) -> None:
-        a = self._access(m, ins, pointer, size)
-        self._check_writer(m, ins, a, "reads")
-        self._check_updates(m, ins, a, "reads")
+        a = self._access(m, ins, pointer, size, "reads")
+        self._check_writer(a)
+        self._check_updates(a)
         if ins.is_atomic:
             self.atomic_reads.note(a)
             self._meet(a, leaves=False)
@@ -71,31 +71,31 @@ class GlobalShadow:
             self.reads.note(a)
 
     def write(self, m: Chunk, ins: LlvmInstruction, pointer: Array, raw: Array) -> None:
-        a = self._access(m, ins, pointer, raw.dtype.itemsize)
+        a = self._access(m, ins, pointer, raw.dtype.itemsize, "writes")
         if ins.is_atomic:
-            self._update(m, ins, a, "writes", replaces=True)
+            self._update(a, replaces=True)
             return
-        self._check_writer(m, ins, a, "writes")
-        self._check_readers(m, ins, a, "writes")
-        self._check_updates(m, ins, a, "writes")
+        self._check_writer(a)
+        self._check_readers(a)
+        self._check_updates(a)
         self.writer[a.granules] = a.lane + 1
         self.written_at[a.granules] = self.clocks.time
-        self._check_collisions(m, ins, a, raw)
+        self._check_collisions(a, raw)
 
     def atomic(self, m: Chunk, ins: LlvmInstruction, pointer: Array, size: int) -> None:
-        self._update(m, ins, self._access(m, ins, pointer, size), "updates")
+        self._update(self._access(m, ins, pointer, size, "updates"))
 
-    def _update(
-        self, m: Chunk, ins: LlvmInstruction, a: GlobalAccess, verb: str, *, replaces: bool = False
-    ) -> None:
-        self._check_writer(m, ins, a, verb)
-        self._check_readers(m, ins, a, verb)
-        self._check_updates(m, ins, a, verb)
-        self._check_turns(m, ins, a)
+    def _update(self, a: GlobalAccess, *, replaces: bool = False) -> None:
+        self._check_writer(a)
+        self._check_readers(a)
+        self._check_updates(a)
+        self._check_turns(a)
         self.updates.note(a)
         self._meet(a, leaves=True, replaces=replaces)
 
-    def _access(self, m: Chunk, ins: LlvmInstruction, pointer: Array, size: int) -> GlobalAccess:
+    def _access(
+        self, m: Chunk, ins: LlvmInstruction, pointer: Array, size: int, verb: str
+    ) -> GlobalAccess:
         self.clocks.tick(ins)
         shape = (m.workgroups, m.lanes)
         full = np.broadcast_to(pointer, shape).reshape(-1)
@@ -109,6 +109,9 @@ class GlobalShadow:
         if starts.min(initial=0) < 0:  # buffers that nothing writes have no entries in the tables
             at, lane = at[starts >= 0], lane[starts >= 0]
         return GlobalAccess(
+            machine=m,
+            instruction=ins,
+            verb=verb,
             lane=lane[:, None] + self.clocks.first * m.lanes,
             granules=at[:, None] + np.arange(-(-size // self.granule)),
             narrow=_is_atomic(ins) and scopes.reach(ins) < scopes.DEVICE,
@@ -116,7 +119,7 @@ class GlobalShadow:
 
     # -- checks ---------------------------------------------------------------------------------
 
-    def _check_writer(self, m: Chunk, ins: LlvmInstruction, a: GlobalAccess, verb: str) -> None:
+    def _check_writer(self, a: GlobalAccess) -> None:
         code = self.writer[a.granules]
         foreign = (code != 0) & (code - 1 != a.lane)
         if not foreign.any():
@@ -127,37 +130,28 @@ class GlobalShadow:
         race = ~self.clocks.before(lane, other, time)
         if race.any():
             granule, *pair = (int(v[race][0]) for v in (granules, lane, other, time))
-            self._fault(m, ins, pair, granule, f"{verb} bytes that ", "wrote", lane[race])
+            self._fault(a, pair, granule, f"{a.verb} bytes that ", "wrote", lane[race])
 
-    def _check_readers(self, m: Chunk, ins: LlvmInstruction, a: GlobalAccess, verb: str) -> None:
+    def _check_readers(self, a: GlobalAccess) -> None:
         for record, how in ((self.reads, ""), (self.atomic_reads, "an atomic of ")):
-            atomic = record is self.atomic_reads and _is_atomic(ins)
-            self._check_record(m, ins, a, record, f"{verb} bytes that {how}", "read", atomic)
+            atomic = record is self.atomic_reads and _is_atomic(a.instruction)
+            self._check_record(a, record, f"{a.verb} bytes that {how}", "read", atomic)
 
-    def _check_updates(self, m: Chunk, ins: LlvmInstruction, a: GlobalAccess, verb: str) -> None:
-        does = f"{verb} bytes that an atomic of "
-        self._check_record(m, ins, a, self.updates, does, "wrote", _is_atomic(ins))
+    def _check_updates(self, a: GlobalAccess) -> None:
+        does = f"{a.verb} bytes that an atomic of "
+        self._check_record(a, self.updates, does, "wrote", _is_atomic(a.instruction))
 
     def _check_record(
-        self,
-        m: Chunk,
-        ins: LlvmInstruction,
-        a: GlobalAccess,
-        record: LaneRecord,
-        does: str,
-        did: str,
-        atomic: bool,
+        self, a: GlobalAccess, record: LaneRecord, does: str, did: str, atomic: bool
     ) -> None:
         found = record.unordered(a, atomic=atomic)
         if found is not None:
             granule, *pair = (
                 int(v[0]) for v in (found.granule, found.lane, found.other, found.time)
             )
-            self._fault(m, ins, pair, granule, does, did, found.lane)
+            self._fault(a, pair, granule, does, did, found.lane)
 
-    def _check_collisions(
-        self, m: Chunk, ins: LlvmInstruction, a: GlobalAccess, raw: Array
-    ) -> None:
+    def _check_collisions(self, a: GlobalAccess, raw: Array) -> None:
         """Check for lanes of this store that write the same granule.
 
         Lanes of one wave may store the same value to the same place: hardware allows that.
@@ -167,6 +161,7 @@ class GlobalShadow:
         if not lost.any():
             return
         first = self.clocks.first * self.clocks.lanes
+        m = a.machine
         values = np.broadcast_to(raw, (m.workgroups, m.lanes)).reshape(-1)
         mine, theirs = np.broadcast_to(a.lane, lost.shape)[lost], winner[lost]
         same_wave = mine // self.clocks.wave == theirs // self.clocks.wave
@@ -175,9 +170,9 @@ class GlobalShadow:
             at = int(np.argmax(race))
             pair = (int(mine[at]), int(theirs[at]), self.clocks.time)
             granule = int(a.granules[lost][at])
-            self._fault(m, ins, pair, granule, "writes bytes that ", "also writes", mine[race])
+            self._fault(a, pair, granule, "writes bytes that ", "also writes", mine[race])
 
-    def _check_turns(self, m: Chunk, ins: LlvmInstruction, a: GlobalAccess) -> None:
+    def _check_turns(self, a: GlobalAccess) -> None:
         """Check that the scope of an atomic contains all workgroups whose lanes update one
         granule."""
         if not a.narrow:
@@ -191,7 +186,7 @@ class GlobalShadow:
             mine, other = lanes[1:][far], lanes[:-1][far]
             pair = (int(mine[0]), int(other[0]), self.clocks.time)
             granule = int(granules[1:][far][0])
-            self._fault(m, ins, pair, granule, "updates bytes that ", "also updates", mine)
+            self._fault(a, pair, granule, "updates bytes that ", "also updates", mine)
 
     # -- notes ----------------------------------------------------------------------------------
 
@@ -212,19 +207,12 @@ class GlobalShadow:
         return window_start(index) + int(behind[index])
 
     def _fault(
-        self,
-        m: Chunk,
-        ins: LlvmInstruction,
-        pair: Sequence[int],
-        granule: int,
-        does: str,
-        did: str,
-        lanes: Array,
+        self, a: GlobalAccess, pair: Sequence[int], granule: int, does: str, did: str, lanes: Array
     ) -> None:
         """Report a race of ``lanes``; ``pair`` is one of them, the other lane, and the other's
         time."""
         lane, other, time = pair
-        clocks = self.clocks
+        m, clocks = a.machine, self.clocks
         size = clocks.lanes
         group, other_group = lane // size, other // size
         who = f"lane {other % size}"
@@ -241,7 +229,7 @@ class GlobalShadow:
         place = f"byte {offset} of {buffer}"
         did = f"{did} at {clocks.line_at(time)}"
         message = f"at {place}, lane {lane % size} {does}{who} {did}; {why}"
-        m.faults.add(fault(m, "race", message, ins, where, address).fault)
+        m.faults.add(fault(m, "race", message, a.instruction, where, address).fault)
 
 
 def _is_atomic(ins: LlvmInstruction) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from kgen.emulate.llvm.chunk import Chunk
+from kgen.emulate.llvm.frontend.module import LlvmInstruction
 from kgen.emulate.llvm.order.device_clocks import DeviceClocks
 from kgen.emulate.llvm.types import Array
 from kgen.emulate.order.accessors import Accessors
@@ -16,8 +18,11 @@ _CODE = (1 << _TIME) - 1
 
 @frozen
 class GlobalAccess:
-    """Accesses of the active lanes by one instruction."""
+    """Accesses of the active lanes by one instruction; ``verb`` says how, for messages."""
 
+    machine: Chunk
+    instruction: LlvmInstruction
+    verb: str
     lane: Array
     """Lanes, numbered across the launch: [active lane, 1]."""
     granules: Array

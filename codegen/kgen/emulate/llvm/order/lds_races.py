@@ -71,58 +71,52 @@ class LdsShadow(Clocks):
     # -- accesses -------------------------------------------------------------------------------
 
     def read(self, m: Chunk, ins: LlvmInstruction, offsets: Array, size: int) -> None:
-        a = self._access(m, ins, offsets, size)
-        self._check_written(m, ins, a, "reads")
-        self._check_writer(m, ins, a, "reads")
-        self._check_record(m, ins, a, self.twins, "reads", "written")
+        a = self._access(m, ins, offsets, size, "reads")
+        self._check_written(a)
+        self._check_writer(a)
+        self._check_record(a, self.twins, "written")
         if ins.is_atomic:
             self.atomic_reads.note(a)
             self._meet(a, leaves=False)
         else:
-            self._check_record(m, ins, a, self.updates, "reads", "updated atomically")
+            self._check_record(a, self.updates, "updated atomically")
             self.reads.note(a)
 
     def write(
         self, m: Chunk, ins: LlvmInstruction, offsets: Array, raw: Array, there: Callable[[], Array]
     ) -> None:
         """Record a store; ``there`` returns what the active lanes' bytes hold before it."""
-        a = self._access(m, ins, offsets, raw.dtype.itemsize)
+        a = self._access(m, ins, offsets, raw.dtype.itemsize, "writes")
         if ins.is_atomic:
-            self._check_place(m, ins, a, "writes")
+            self._check_place(a)
             times = self.written_at.reshape(-1)
             times[a.granules] = np.maximum(times[a.granules], _FIRST)
-            self._update(m, ins, a, "writes")
+            self._update(a)
             return
-        shape, type_ = (m.workgroups, m.lanes), ins.operands[0].type
-        stored = StoredToLds(
-            raw,
-            there,
-            a,
-            shape,
-            type_ if ins.opcode == "store" else None,
-            apart=len(self.writer) > 1,
-        )
-        self._check_plain_write(m, ins, a, "writes", None if self.strict else stored)
+        shape, apart = (m.workgroups, m.lanes), len(self.writer) > 1
+        type_ = ins.operands[0].type if ins.opcode == "store" else None
+        stored = StoredToLds(raw, there, a, shape, type_, apart=apart)
+        self._check_plain_write(a, None if self.strict else stored)
         self._wrote(a)
         if (self.writer.reshape(-1)[a.granules] != a.lane).any():
-            self._check_collisions(m, ins, a, stored)
+            self._check_collisions(a, stored)
 
     def atomic(self, m: Chunk, ins: LlvmInstruction, offsets: Array, size: int) -> None:
-        a = self._access(m, ins, offsets, size)
-        self._check_written(m, ins, a, "updates")
-        self._update(m, ins, a, "updates")
+        a = self._access(m, ins, offsets, size, "updates")
+        self._check_written(a)
+        self._update(a)
 
-    def _update(self, m: Chunk, ins: LlvmInstruction, a: LdsAccess, verb: str) -> None:
-        self._check_writer(m, ins, a, verb)
-        self._check_record(m, ins, a, self.twins, verb, "written")
-        self._check_record(m, ins, a, self.reads, verb, "read")
+    def _update(self, a: LdsAccess) -> None:
+        self._check_writer(a)
+        self._check_record(a, self.twins, "written")
+        self._check_record(a, self.reads, "read")
         self.updates.note(a)
         self._meet(a, leaves=True)
 
     def begin_copy(self, m: Chunk, ins: LlvmInstruction, offsets: Array, size: int) -> None:
         """Record the start of a copy, which may write at any time until it completes."""
-        a = self._access(m, ins, offsets, size)
-        self._check_plain_write(m, ins, a, "copies to")
+        a = self._access(m, ins, offsets, size, "copies to")
+        self._check_plain_write(a)
         self._wrote(a)
         self.written_at.reshape(-1)[a.granules] = _PENDING
 
@@ -132,7 +126,7 @@ class LdsShadow(Clocks):
         """Record that a copy completes for these lanes, which count as the writers now."""
         before = m.mask
         m.mask = lanes
-        a = self._access(m, ins, offsets, size)
+        a = self._access(m, ins, offsets, size, "copies to")
         m.mask = before
         self._wrote(a)
 
@@ -140,7 +134,9 @@ class LdsShadow(Clocks):
         self.writer.reshape(-1)[a.granules] = a.lane
         self.written_at.reshape(-1)[a.granules] = self.time
 
-    def _access(self, m: Chunk, ins: LlvmInstruction, offsets: Array, size: int) -> LdsAccess:
+    def _access(
+        self, m: Chunk, ins: LlvmInstruction, offsets: Array, size: int, verb: str
+    ) -> LdsAccess:
         self.tick(ins)
         self.spread(m, m.mask)
         self.spread(m, offsets)
@@ -155,6 +151,9 @@ class LdsShadow(Clocks):
         count = -(-size // self.granule)
         start = first + row * self.writer.shape[1]
         return LdsAccess(
+            machine=m,
+            instruction=ins,
+            verb=verb,
             row=row[:, None],
             lane=lane[:, None],
             wave=lane[:, None] // self.wave,
@@ -169,59 +168,46 @@ class LdsShadow(Clocks):
         before = [(name, start) for name, start in self.arrays.items() if start <= address]
         return f"byte {address - before[-1][1]} of @{before[-1][0]}" if before else ""
 
-    def _check_gaps(self, m: Chunk, ins: LlvmInstruction, a: LdsAccess, verb: str) -> None:
+    def _check_gaps(self, a: LdsAccess) -> None:
         gap = self.written_at.reshape(-1)[a.granules] == _GAP
         if gap.any():
-            m.faults.add(self._found(m, ins, a, gap, "out-of-bounds", verb, "between two arrays"))
+            a.machine.faults.add(self._found(a, gap, "out-of-bounds", "between two arrays"))
 
-    def _check_pending(self, m: Chunk, ins: LlvmInstruction, a: LdsAccess, verb: str) -> None:
+    def _check_pending(self, a: LdsAccess) -> None:
         pending = self.written_at.reshape(-1)[a.granules] == _PENDING
         if pending.any():
             other = int(self.writer.reshape(-1)[a.granules][pending][0])
             row = int(np.broadcast_to(a.row, pending.shape)[pending][0])
-            line = m.copies.line_of(row, other) if m.copies is not None else 0
+            copies = a.machine.copies
+            line = copies.line_of(row, other) if copies is not None else 0
             who = f"the copy of lane {other} at line {line}"
             why = f"which {who} may still write: the wave has not waited for the copy"
-            m.faults.add(self._found(m, ins, a, pending, "pending-copy", verb, why))
+            a.machine.faults.add(self._found(a, pending, "pending-copy", why))
 
-    def _check_written(self, m: Chunk, ins: LlvmInstruction, a: LdsAccess, verb: str) -> None:
+    def _check_written(self, a: LdsAccess) -> None:
         bad = self.written_at.reshape(-1)[a.granules] < 0
         if bad.any():
-            self._check_place(m, ins, a, verb)
+            self._check_place(a)
             bad = self.written_at.reshape(-1)[a.granules] == NONE
         if bad.any():
-            m.faults.add(
-                self._found(m, ins, a, bad, "uninitialised-read", verb, "which no lane has written")
+            a.machine.faults.add(
+                self._found(a, bad, "uninitialised-read", "which no lane has written")
             )
 
-    def _check_place(self, m: Chunk, ins: LlvmInstruction, a: LdsAccess, verb: str) -> None:
+    def _check_place(self, a: LdsAccess) -> None:
         """Check that no copy in flight writes there, and that the bytes belong to an array."""
-        self._check_pending(m, ins, a, verb)
-        self._check_gaps(m, ins, a, verb)
+        self._check_pending(a)
+        self._check_gaps(a)
 
-    def _check_plain_write(
-        self,
-        m: Chunk,
-        ins: LlvmInstruction,
-        a: LdsAccess,
-        verb: str,
-        stored: StoredToLds | None = None,
-    ) -> None:
-        self._check_place(m, ins, a, verb)
-        self._check_writer(m, ins, a, verb, stored)
-        self._check_record(m, ins, a, self.twins, verb, "written", stored)
-        self._check_record(m, ins, a, self.reads, verb, "read")
-        self._check_record(m, ins, a, self.atomic_reads, verb, "read atomically")
-        self._check_record(m, ins, a, self.updates, verb, "updated atomically")
+    def _check_plain_write(self, a: LdsAccess, stored: StoredToLds | None = None) -> None:
+        self._check_place(a)
+        self._check_writer(a, stored)
+        self._check_record(a, self.twins, "written", stored)
+        self._check_record(a, self.reads, "read")
+        self._check_record(a, self.atomic_reads, "read atomically")
+        self._check_record(a, self.updates, "updated atomically")
 
-    def _check_writer(
-        self,
-        m: Chunk,
-        ins: LlvmInstruction,
-        a: LdsAccess,
-        verb: str,
-        stored: StoredToLds | None = None,
-    ) -> None:
+    def _check_writer(self, a: LdsAccess, stored: StoredToLds | None = None) -> None:
         """Check that the last plain write to each granule is the lane's own or happens before this
         access.
 
@@ -240,7 +226,7 @@ class LdsShadow(Clocks):
             like = race & (alike > 0)[:, None]
             if like.any():
                 self.twins.insert(a.granules[like], other[like], written[like])
-                self._warn(m, ins, a, like, alike, int(other[like][0]))
+                self._warn(a, like, alike, int(other[like][0]))
                 race &= ~like
         if race.any():
             culprit = int(other[race][0])
@@ -248,17 +234,10 @@ class LdsShadow(Clocks):
             in_wave = culprit // self.wave == np.broadcast_to(a.wave, race.shape)[race][0]
             why = NO_FENCE if in_wave else NO_BARRIER
             message = f"written by lane {culprit} at {place}; {why}"
-            m.faults.add(self._found(m, ins, a, race, "race", verb, message))
+            a.machine.faults.add(self._found(a, race, "race", message))
 
     def _check_record(
-        self,
-        m: Chunk,
-        ins: LlvmInstruction,
-        a: LdsAccess,
-        record: WaveRecord,
-        verb: str,
-        did: str,
-        stored: StoredToLds | None = None,
+        self, a: LdsAccess, record: WaveRecord, did: str, stored: StoredToLds | None = None
     ) -> None:
         """Check the recorded accesses of other lanes for one that does not happen before this
         access.
@@ -271,11 +250,9 @@ class LdsShadow(Clocks):
             found = replace(found, where=late) if late.any() else None
         if found is not None:
             why = f"{did} by {found.who} at {self.line_at(found.time)}; {found.why}"
-            m.faults.add(self._found(m, ins, a, found.where, "race", verb, why))
+            a.machine.faults.add(self._found(a, found.where, "race", why))
 
-    def _check_collisions(
-        self, m: Chunk, ins: LlvmInstruction, a: LdsAccess, stored: StoredToLds
-    ) -> None:
+    def _check_collisions(self, a: LdsAccess, stored: StoredToLds) -> None:
         """Check for lanes of this store that write the same granule.
 
         Lanes of one wave may store the same value to the same place: hardware allows that.
@@ -294,17 +271,13 @@ class LdsShadow(Clocks):
             if like.any():
                 lanes = np.broadcast_to(a.lane, like.shape)[like]
                 self.twins.insert(a.granules[like], lanes, np.full(lanes.shape, self.time))
-                self._warn(m, ins, a, like, of_lane, int(winner[like][0]))
+                self._warn(a, like, of_lane, int(winner[like][0]))
                 race &= ~like
         if race.any():
             other = int(winner[race][0])
-            m.faults.add(
-                self._found(m, ins, a, race, "race", "writes", f"also written by lane {other}")
-            )
+            a.machine.faults.add(self._found(a, race, "race", f"also written by lane {other}"))
 
-    def _warn(
-        self, m: Chunk, ins: LlvmInstruction, a: LdsAccess, where: Array, alike: Array, other: int
-    ) -> None:
+    def _warn(self, a: LdsAccess, where: Array, alike: Array, other: int) -> None:
         """Warn of stores of a value that lane ``other`` stores too, exactly or up to rounding.
 
         ``alike`` holds the `Likeness` of each lane.
@@ -316,7 +289,7 @@ class LdsShadow(Clocks):
         else:
             kind, what = "same-value-write", "the same value"
         why = f"where lane {other} writes {what}; {NO_BARRIER}"
-        m.warn(self._found(m, ins, a, where, kind, "writes", why))
+        a.machine.warn(self._found(a, where, kind, why))
 
     def _meet(self, a: LdsAccess, *, leaves: bool) -> None:
         """Pass vector clocks through the places of an atomic, wave after wave.
@@ -337,21 +310,13 @@ class LdsShadow(Clocks):
             if leaves:
                 left[granules] = np.maximum(left[granules], self.released[rows, wave])
 
-    def _found(
-        self,
-        m: Chunk,
-        ins: LlvmInstruction,
-        a: LdsAccess,
-        bad: Array,
-        kind: str,
-        verb: str,
-        why: str,
-    ) -> Fault:
-        where = np.zeros((len(self.fenced), m.lanes), np.bool_)
+    def _found(self, a: LdsAccess, bad: Array, kind: str, why: str) -> Fault:
+        where = np.zeros((len(self.fenced), a.machine.lanes), np.bool_)
         hit = bad.any(axis=1)
         where[a.row[hit, 0], a.lane[hit, 0]] = True
         granule = int(a.granules[bad][0]) % self.writer.shape[1]
         lane = int(np.broadcast_to(a.lane, bad.shape)[bad][0])
         address = granule * self.granule
-        message = f"lane {lane} {verb} byte {address} of LDS, {why}"
-        return fault(m, kind, message, ins, where, address, self._array_at(address)).fault
+        message = f"lane {lane} {a.verb} byte {address} of LDS, {why}"
+        place = self._array_at(address)
+        return fault(a.machine, kind, message, a.instruction, where, address, place).fault

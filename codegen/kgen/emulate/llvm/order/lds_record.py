@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from kgen.emulate.llvm.chunk import Chunk
+from kgen.emulate.llvm.frontend.module import LlvmInstruction
 from kgen.emulate.llvm.order.clocks import NO_BARRIER, NO_FENCE, Clocks
 from kgen.emulate.llvm.types import Array
 from kgen_runtime.values import frozen
@@ -15,11 +17,14 @@ _SEVERAL = -3
 
 @frozen
 class LdsAccess:
-    """Granules that the active lanes access in one instruction.
+    """Granules that the active lanes access in one instruction; ``verb`` says how, for messages.
 
     ``row``, ``lane`` and ``wave`` are [active lane, 1].
     """
 
+    machine: Chunk
+    instruction: LlvmInstruction
+    verb: str
     row: Array
     lane: Array
     wave: Array
