@@ -52,6 +52,9 @@ from kgen_runtime.values import frozen
 
 #: Most keys of a block: weights and scores of more leave no registers for results.
 MAX_KEYS = 128
+#: Registers for what online_softmax.j2 keeps of a row, for weights that are rounded, and for two
+#: addresses in the mask with its remaining rows and keys.
+ROW_REGISTERS, WEIGHT_REGISTERS, MASK_REGISTERS = 6, 16, 6
 #: Barriers of a stage: keys and values are full, and the stage is empty.
 STAGE_BARRIERS = 3
 
@@ -142,8 +145,13 @@ class WgmmaAttentionPlan(TensorCoreAttentionPlan):
 
     @property
     def held_registers(self) -> int:
-        """Registers of a consumer thread for scores, results and weights."""
-        return len(self.scores.sums) + len(self.values.sums) + len(self.all_weights)
+        """Registers of a consumer thread for scores, results, rows and the mask's addresses.
+
+        Weights take those of their scores, but for a few while they are rounded.
+        """
+        sums = len(self.scores.sums) + len(self.values.sums)
+        mask = MASK_REGISTERS if self.spec.mask else 0
+        return sums + ROW_REGISTERS * len(self.rows) + WEIGHT_REGISTERS + mask
 
     # -- the ring ------------------------------------------------------------------------------
 
@@ -331,10 +339,13 @@ def plan_wgmma_attention(
     )
     limit = (plan.registers or (0, 255))[1] - OTHER_REGISTERS
     if plan.held_registers > limit:
+        smaller = f"block_n={schedule.block_n // 2}"
+        if schedule.consumers > 2:
+            smaller = f"block_m={schedule.block_m - WGMMA_M}"
         raise ScheduleError(
             f"block_n={schedule.block_n} with {spec.out_head} elements of a value needs "
             f"{plan.held_registers} registers per thread; block_m={schedule.block_m} leaves "
-            f"{limit}; try block_n={schedule.block_n // 2}"
+            f"{limit}; try {smaller}"
         )
     return plan
 
