@@ -139,6 +139,9 @@ CASES: dict[str, Edge] = {
         tuple(range(1, 9)), {"pads": [3, 3, 3, 3], "dilations": [3, 3], "group": 7},
     ),
     "DynamicQuantizeLinear": edge("DynamicQuantizeLinear", (X,), outputs=3, opset=13),
+    "DynamicQuantizeLinear of zeros": edge(
+        "DynamicQuantizeLinear", (np.zeros_like(X),), outputs=3, opset=13
+    ),
     "MaxPool, u8": edge("MaxPool", (u8(1, 2, 5, 4),), (), {"kernel_shape": [3, 2]}),
 }  # fmt: skip
 

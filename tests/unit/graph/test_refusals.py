@@ -140,6 +140,18 @@ def test_many_operators_make_no_long_message() -> None:
     assert "more operators; kgen targets --operators" in found
 
 
+def test_operators_of_one_cpu_name_another_way_to_save() -> None:
+    """Long lists leave room for the remedy."""
+    for count in (1, 40):
+        m = Maker()
+        x = m.input("x", (1, 16, 8, 8))
+        for _ in range(count):
+            x = m.add("Conv", x, m.weight(16, 16, 1, 1), domain="com.microsoft.nchwc")
+        message = refusal(m.model(x))
+        assert "com.microsoft.nchwc.Conv" in message and len(message) <= 500
+        assert message.endswith("or save it with graph_optimization_level=ORT_ENABLE_EXTENDED")
+
+
 def test_operators_with_many_nodes_are_all_counted() -> None:
     """The names of nodes leave room for the names of operators."""
     m = Maker()

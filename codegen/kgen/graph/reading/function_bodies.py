@@ -62,12 +62,29 @@ def body_by_schema(
     if not text:
         return None
     function = onnx.FunctionProto.FromString(text)
+    if node.op_type == "DynamicQuantizeLinear":
+        _scale_zeros(function)
     defaults = {
         name: attribute.default_value
         for name, attribute in schema.attributes.items()
         if attribute.default_value.type != onnx.AttributeProto.UNDEFINED
     }
     return body_of(function, node, name, defaults)
+
+
+def _scale_zeros(function: onnx.FunctionProto) -> None:
+    """Quantise zeros to zeros, with the scale 1 / 255 of ONNX's reference.
+
+    ONNX's body divides 0 by 0 for them.
+    """
+    place = next(i for i, node in enumerate(function.node) if "X_Range" in node.output)
+    function.node[place].output[0] = "X_Spread"
+    number = helper.make_tensor("One", onnx.TensorProto.FLOAT, (), [1.0])
+    one = helper.make_node("Constant", [], ["One"], value=number)
+    are_zeros = helper.make_node("Equal", ["X_Spread", "Q_Min"], ["Are_Zeros"])
+    spread = helper.make_node("Where", ["Are_Zeros", "One", "X_Spread"], ["X_Range"])
+    for node in (spread, are_zeros, one):
+        function.node.insert(place + 1, node)
 
 
 def body_of(

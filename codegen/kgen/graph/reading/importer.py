@@ -713,6 +713,8 @@ class _Walk:
         )
 
 
+#: Domain of operators on blocks of channels.
+BLOCKED = "com.microsoft.nchwc"
 #: Most names of nodes in a message about one operator.
 MOST_NAMES = 5
 
@@ -734,11 +736,16 @@ def _unsupported(found: Sequence[tuple[str, str]]) -> str:
         if len("; ".join([*words, named])) - len(words[number]) <= MOST_LISTED:
             words[number] = named
     subject = "1 node has an operator" if len(found) == 1 else f"{len(found)} nodes have operators"
-    return (
-        f"{subject} that kgen does not support: {listed(words, 'operators')}; kgen targets "
-        "--operators lists those that are supported; replace the others, or cut the model before "
-        "them"
+    remedy = (
+        "kgen targets --operators lists those that are supported; replace the others, or cut the "
+        "model before them"
     )
+    if any(operator.startswith(f"{BLOCKED}.") for operator in order):
+        remedy = (
+            f"{BLOCKED} is a layout that ONNX Runtime chose for one CPU; compile the original "
+            "model, or save it with graph_optimization_level=ORT_ENABLE_EXTENDED"
+        )
+    return f"{subject} that kgen does not support: {listed(words, 'operators')}; {remedy}"
 
 
 def _some(names: Sequence[str]) -> str:
