@@ -30,7 +30,7 @@ from kgen.spec import (
 )
 from kgen.spec.attention import Diagonal, HeadLayout
 from kgen.spec.choices import NARROW
-from kgen.spec.conv2d import PADDINGS
+from kgen.spec.conv2d import PADDING, PADDINGS
 from kgen.spec.elementwise import INDEX_DTYPES
 from kgen.spec.epilogue import EXTENTS
 from kgen.spec.formula import expression_of
@@ -134,7 +134,8 @@ def configure(parser: argparse.ArgumentParser, *, kernel: str = "KERNEL", kinds:
     )  # fmt: skip
     problem.add_argument(
         "--padding-value", metavar="Z",
-        help="number of s8 that a convolution's padding has: the zero point (default: 0)",
+        help="number of s8 that a convolution's padding has: the zero point, or "
+        f"'{PADDING}' for an operand of that name (default: 0)",
     )  # fmt: skip
     problem.add_argument(
         "--dilation", metavar="D", help="dilation of a convolution's kernel (default: 1)"
@@ -354,9 +355,11 @@ def _conv2d(args: argparse.Namespace, shape: str, fields: dict[str, Any]) -> Con
         for name in ("layout", "weight_layout", "epilogue", "b_dtype", "math")
         if (value := getattr(args, name)) is not None
     }
-    for name in ("groups", "padding_value"):
-        if (value := getattr(args, name)) is not None:
-            fields[name] = _integer(name, value)
+    if args.groups is not None:
+        fields["groups"] = _integer("groups", args.groups)
+    if (value := args.padding_value) is not None:
+        is_number = value.removeprefix("-").isdecimal()
+        fields["padding_value"] = int(value) if is_number else value
     if args.constant is not None:
         fields["constant"] = (args.constant.partition("=")[0],)
     return Conv2d(**fields)

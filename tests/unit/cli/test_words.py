@@ -63,6 +63,21 @@ def test_these_words_on_the_command_line(
     assert entry.key == "silu_8_f16_to_s8" and "swish" not in json.dumps(dict(entry.spec))
 
 
+@pytest.mark.integration
+def test_the_number_that_pads_images(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A number, an operand of the kernel, or a word that is neither."""
+    path = tmp_path / "k.kgen"
+    command = ["build", "--op", "conv2d", "--shape", "1x4x5x5,4x4x3x3", "--dtype", "s8"]
+    command += ["--padding", "1", "--target", "x86-64-v3", "-o", str(path), "--padding-value"]
+    for word, operands in (("-3", ["a", "b", "out"]), ("padding", ["a", "b", "padding", "out"])):
+        assert main([*command, word]) == 0, capsys.readouterr()
+        with BundleFile(path) as bundle:
+            (entry,) = bundle.manifest.kernels
+        assert [parameter.name for parameter in entry.parameters] == operands
+    assert main([*command, "zero"]) == 2
+    assert "padding_value='zero' is not an integer; give -128 to 127" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("text", ["4,2", "4x2", "4X2", "4x2x1", "4,2x1"])
 def test_a_grid_is_written_either_way(text: str) -> None:
     assert extent("grid", text) == (4, 2, 1)
