@@ -75,3 +75,18 @@ def test_no_candidate_near_the_best_spills(size: int, target: str) -> None:
         kernel = pipeline.kernel(spec, targets.find(target), candidate.schedule)
         resources = kernel.assembled.resources
         assert (resources.spills, resources.findings) == (0, ()), candidate.schedule.line
+
+
+def test_no_tile_of_warpgroups_spills_with_every_limit() -> None:
+    """Build the widest block of keys that registers allow, for each number of consumers."""
+    target = targets.find("sm_90a")
+    spec = Attention(
+        q=(2, 4, 500, 64), k=(2, 2, 333, 64), causal=True, window=90, mask=(500, 333),
+        mask_dtype="f32", kv_length=True, lse=True,
+    )  # fmt: skip
+    tiles = [c.schedule for c in FAMILY.candidates(spec, target)]
+    for block_m in (64, 128, 192):
+        mine = [s for s in tiles if isinstance(s, WgmmaAttention) and s.block_m == block_m]
+        widest = max(mine, key=lambda each: (each.block_n, each.pingpong))
+        resources = pipeline.kernel(spec, target, widest).assembled.resources
+        assert (resources.spills, resources.findings) == (0, ()), widest.line
