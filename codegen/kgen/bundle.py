@@ -22,6 +22,7 @@ from kgen import render, targets
 from kgen.errors import BundleError, ScheduleError
 from kgen.spec import Spec
 from kgen.spec.keys import unique_keys
+from kgen.targets.contraction.implicit_gemm import bundled_launches, bundled_maps
 from kgen_runtime.bundle import MANIFEST
 from kgen_runtime.files import replacing
 from kgen_runtime.launch_limits import kernel_refusal, limits_of
@@ -243,8 +244,8 @@ def _entry(
         schedule=plan.schedule.to_json(),
         parameters=plan.parameters,
         workspaces=plan.workspaces,
-        tensor_maps=plan.tensor_maps,
-        launches=plan.launches,
+        tensor_maps=bundled_maps(plan.spec, plan.tensor_maps),
+        launches=bundled_launches(plan.spec, plan.launches),
         artifacts=tuple(artifacts),
         constants=tuple(
             _stored(param, _in_kernel_form(spec, constants[param.name]), files)

@@ -20,7 +20,7 @@ from kgen.spec import Attention, Conv2d, DType, ImageLayout, Math, Matmul, Rowwi
 from kgen.spec.choices import BType
 from kgen.spec.shapes import by_x
 from kgen.targets import header
-from kgen.targets.contraction.implicit_gemm import ImplicitGemm
+from kgen.targets.contraction.implicit_gemm import ImplicitGemm, operand_remarks
 from kgen.targets.device import Multiplied, Occupancy, Rates, multiplied
 from kgen_runtime.launch_limits import Limits, refusal, target_limits
 from kgen_runtime.manifest import (
@@ -162,7 +162,10 @@ class Plan:
             "method": self.notes,
             "memory": self.memory_map,
             "arguments": header.arguments(
-                self.parameters, self.workspaces, self.tensor_maps, self.argument_remarks
+                self.parameters,
+                self.workspaces,
+                self.tensor_maps,
+                {**operand_remarks(self.spec), **self.argument_remarks},
             ),
         }
         return header.lines(self.operation.key, sections)
@@ -361,14 +364,10 @@ class Family(ABC):
             )
 
     def _check_convolution(self, spec: Conv2d, target: Target) -> None:
+        nhwc = spec.layout is ImageLayout.NHWC
         for name, value, supported, only in (
-            ("layout", spec.layout, spec.layout is ImageLayout.NHWC, "layout=nhwc"),
-            (
-                "weight_layout",
-                spec.weight_layout,
-                spec.product_layout is not None,
-                "weight_layout=ohwi or hwio",
-            ),
+            ("constant", ",".join(spec.constant), nhwc or not spec.constant, "layout=nhwc"),
+            ("b_dtype", spec.b_dtype, nhwc or spec.b_dtype is None, "layout=nhwc"),
             (
                 "padding_value",
                 spec.padding_value,
@@ -382,9 +381,11 @@ class Family(ABC):
                     f"{name}={value} is not supported by {target.name} for conv2d; take "
                     f"{only}, or compile an ONNX model, which has no such limit"
                 )
-        if self.most_batch is not None and spec.groups > self.most_batch:
+        images = 1 if nhwc else spec.images
+        if self.most_batch is not None and images * spec.groups > self.most_batch:
+            of_images = "" if nhwc else f"{images} images of layout={spec.layout} with "
             raise TargetError(
-                f"groups={spec.groups} is out of range for {target.name}; the limit is "
+                f"{of_images}groups={spec.groups} is out of range for {target.name}; the limit is "
                 f"{self.most_batch}; split the convolution, or build it for a CPU target"
             )
         if self.most_k is not None and spec.product.k > self.most_k:

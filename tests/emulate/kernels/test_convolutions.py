@@ -47,10 +47,19 @@ CASES = {
     "scaled-s8": "conv2d 1x32x5x6,24x32x3x3 s8 padding=1 out=f16 +bias+relu",
     "s8-to-s8": "conv2d 1x4x5x5,8x4x3x3 s8 padding=3 dilation=3 out=s8",
     "groups-of-s8": "conv2d 1x12x4x5,9x4x3x3 s8 padding=1 groups=3 out=f32 +bias",
+    "dilated-axis": "conv2d 1x1x11,8x1x3 f16 dilation=2",
+    "oihw": "conv2d 2x12x4x5,9x4x3x3 f16 padding=1 groups=3 weight_layout=oihw +bias",
+    "nchw": "conv2d 1x7x4x5,9x7x3x3 f16 padding=1 layout=nchw +bias+relu",
+    "nchw-groups": "conv2d 2x12x4x5,9x4x3x3 f16 padding=1 groups=3 layout=nchw +bias+residual",
+    "nchw-ohwi": "conv2d 1x6x4x5,9x6x3x3 f16 padding=1 layout=nchw weight_layout=ohwi",
+    "nchw-pixels": "conv2d 2x32x5x5,8x32x1x1 f16 layout=nchw +bias",
+    "nchw-pixels-apart": "conv2d 2x16x11,8x16x1 f32 stride=2 layout=nchw weight_layout=hwio",
+    "nchw-three-axes": "conv2d 1x8x3x4x5,8x8x3x2x3 bf16 padding=1x0x1 layout=nchw",
+    "nchw-s8": "conv2d 1x12x4x5,9x4x3x3 s8 padding=1 groups=3 layout=nchw out=f32 +bias",
 }
 
 
-def passes(spec: Conv2d, target: str, path: Path, **schedule: int) -> None:
+def passes(spec: Conv2d, target: str, path: Path, **schedule: int | str) -> None:
     bundle = path / "convolution.kgen"
     kgen.build(spec, targets=[target], schedule=schedule or None).save(bundle)
     report = verify(bundle, on="emulator")
@@ -83,6 +92,20 @@ def test_convolution(name: str, target: str, tmp_path: Path) -> None:
 def test_k_is_shared(target: str, schedule: dict[str, int], tmp_path: Path) -> None:
     """Workgroups begin in the middle of the table of steps."""
     passes(convolution("conv2d 1x64x4x5,40x64x2x2 f16 padding=1"), target, tmp_path, **schedule)
+
+
+@pytest.mark.parametrize("one_kernel", [0, 1])
+def test_k_of_images_by_channels_is_shared(one_kernel: int, tmp_path: Path) -> None:
+    """A bundle calls the images a, whichever operand they are."""
+    spec = convolution("conv2d 1x64x4x5,40x64x2x2 f16 padding=1 layout=nchw +bias")
+    passes(spec, "sm_80", tmp_path, split_k=2, one_kernel=one_kernel)
+    assert [p.name for p in spec.parameters] == ["a", "b", "bias", "out"]
+
+
+def test_tensor_maps_of_images_by_channels(tmp_path: Path) -> None:
+    """Single pixels are matrices, which wgmma reads through tensor maps of the right tensors."""
+    spec = convolution("conv2d 2x64x16x8,128x64x1x1 f16 layout=nchw +bias")
+    passes(spec, "sm_90a", tmp_path, mainloop="wgmma")
 
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a", "gfx942", "gfx1100", "vulkan1.3"])
@@ -129,13 +152,22 @@ def test_a_main_loop_says_what_it_takes() -> None:
 
 
 @pytest.mark.parametrize(
-    "field", ["f16 layout=nchw", "f16 weight_layout=oihw", "s8 padding=1 padding_value=3"]
+    "field",
+    ["f32 layout=nchw weight_layout=hwio b_dtype=bf16", "s8 padding=1 padding_value=3"],
 )
 @pytest.mark.parametrize("target", ["sm_80", "gfx942", "vulkan1.3"])
 def test_refusals(field: str, target: str) -> None:
     spec = convolution(f"conv2d 1x16x5x6,16x16x3x3 {field}")
     refused = field.rpartition(" ")[2]
     with pytest.raises(TargetError, match=f"{refused} is not supported by {target}"):
+        pipeline.plan(spec, targets.find(target))
+
+
+@pytest.mark.parametrize("target", ["sm_80", "gfx942", "vulkan1.3"])
+def test_more_images_than_a_grid_has(target: str) -> None:
+    spec = Conv2d(input=(32768, 2, 1, 1), weights=(2, 1, 1, 1), groups=2, layout="nchw")
+    words = f"32768 images of layout=nchw with groups=2 is out of range for {target}; .* 65535"
+    with pytest.raises(TargetError, match=words):
         pipeline.plan(spec, targets.find(target))
 
 

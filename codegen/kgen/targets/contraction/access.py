@@ -13,14 +13,19 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal
 
-from kgen.spec import Conv2d, DType, Matmul
+from kgen.spec import Conv2d, DType, Matmul, WeightLayout
 from kgen.spec.shapes import packed
-from kgen.targets.batch import BATCH, BatchTerm, batch_terms
-from kgen.targets.contraction.implicit_gemm import ImplicitGemm
+from kgen.targets.batch import BatchTerm, batch_terms
+from kgen.targets.contraction.implicit_gemm import (
+    ImplicitGemm,
+    has_channels_first,
+    implicit_gemm,
+)
 from kgen_runtime.values import frozen
 
 #: Index of an operand's element: its row (m of A, n of B), or k.
@@ -103,17 +108,20 @@ class AccessMap:
 
     @property
     def is_affine(self) -> bool:
-        """Whether this is a matrix: one digit for each index, and nothing is padded."""
-        return len(self.row) == len(self.k) == 1 and not self.guards and not self.start
+        """Whether this is a matrix: one digit for each index, contiguous along `inner`, and nothing
+        is padded."""
+        is_plain = len(self.row) == len(self.k) == 1 and not self.guards and not self.start
+        (*_, last) = self.digits(self.inner)
+        return is_plain and (last.stride == 1 or last.extent == 1)
 
     @property
     def run(self) -> int:
         """Number of contiguous elements along `inner` of which all exist or none.
 
         Runs begin at multiples of this length. An access lies in one run if its width divides the
-        length.
+        length. Windows along x have runs of one element, because each k begins elsewhere.
         """
-        return self._run[0]
+        return 1 if self.inner == "row" and not self.is_affine else self._run[0]
 
     @property
     def starts(self) -> tuple[int, ...]:
@@ -254,40 +262,74 @@ def _joined(
 
 @lru_cache
 def access_maps(spec: Matmul | Conv2d) -> tuple[AccessMap, AccessMap]:
-    """Return the access maps of A and B. In a convolution, A is the images and B the weights."""
-    if isinstance(spec, ImplicitGemm):
-        spec = spec.operation
+    """Return the access maps of A and B.
+
+    In a convolution, A is the images and B the weights; the reverse for images stored as nchw.
+    """
     if isinstance(spec, Conv2d):
-        return images(spec), access_maps(spec.product)[1]
-    _, a_row, a_k = spec.a_strides
-    _, b_k, b_row = spec.b_strides
-    a = AccessMap(
+        spec = implicit_gemm(spec)
+    if isinstance(spec, ImplicitGemm):
+        a, b = images(spec.operation), weights(spec)
+        return (b, a) if has_channels_first(spec.operation) else (a, b)
+    return _matrix_a(spec), _matrix_b(spec)
+
+
+def _matrix_a(spec: Matmul) -> AccessMap:
+    _, row, k = spec.a_strides
+    return AccessMap(
         name="a",
         dtype=spec.dtype,
-        row=(Digit(extent=spec.m, stride=a_row),),
-        k=(Digit(extent=spec.k, stride=a_k),),
+        row=(Digit(extent=spec.m, stride=row),),
+        k=(Digit(extent=spec.k, stride=k),),
         inner="row" if spec.layout.a_transposed else "k",
         batch=batch_terms(spec, "a"),
     )
-    b = AccessMap(
+
+
+def _matrix_b(spec: Matmul) -> AccessMap:
+    _, k, row = spec.b_strides
+    return AccessMap(
         name="b",
         dtype=spec.b_type,
-        row=(Digit(extent=spec.n, stride=b_row),),
-        k=(Digit(extent=spec.k, stride=b_k),),
+        row=(Digit(extent=spec.n, stride=row),),
+        k=(Digit(extent=spec.k, stride=k),),
         inner="k" if spec.layout.b_transposed else "row",
         batch=batch_terms(spec, "b"),
     )
-    return a, b
+
+
+def weights(spec: ImplicitGemm) -> AccessMap:
+    """Return the access map of a convolution's weights. They are a matrix unless they are stored
+    as oihw, and the images as nhwc: then k is (place of the kernel, channel of the group)."""
+    conv = spec.operation
+    if has_channels_first(conv):
+        return _matrix_a(spec)
+    found = _matrix_b(spec)
+    if conv.product_layout is not None:
+        return found
+    places, depth = math.prod(conv.kernel), conv.weights[1]
+    k = (Digit(extent=places, stride=1), Digit(extent=depth, stride=places))
+    return dataclasses.replace(found, k=k).simplified
 
 
 def images(spec: Conv2d) -> AccessMap:
-    """Return the access map of a convolution's images, stored as nhwc: rows are windows, (image,
-    position), and k is (place of the kernel, channel of the group)."""
-    shape = (spec.images, *spec.sizes, spec.channels)
-    image, *axes, channel = packed(shape)
-    depth = spec.channels // spec.groups
-    row = [Digit(extent=spec.images, stride=image)]
-    k, guards, start = [], [], 0
+    """Return the access map of a convolution's images.
+
+    Rows are windows, and k is (place of the kernel, channel of the group). Images stored as nhwc
+    count windows by (image, position). Images stored as nchw count them by position, and the image
+    is in the batch; k is (channel, place) beside weights stored as oihw.
+    """
+    gemm, first = implicit_gemm(spec), has_channels_first(spec)
+    depth, count = spec.channels // spec.groups, len(spec.sizes)
+    if first:
+        image, channel, *axes = packed((spec.images, spec.channels, *spec.sizes))
+        row, before_axes = [], 0
+    else:
+        image, *axes, channel = packed((spec.images, *spec.sizes, spec.channels))
+        row, before_axes = [Digit(extent=spec.images, stride=image)], 1
+    channels = [Digit(extent=depth, stride=channel)]
+    leads = first and spec.weight_layout is WeightLayout.OIHW
+    k, guards, start = [*channels] if leads else [], [], 0
     for number, along in enumerate(axes):
         step, apart = spec.strides[number], spec.dilations[number]
         before, _ = spec.pads[number]
@@ -297,19 +339,17 @@ def images(spec: Conv2d) -> AccessMap:
         size = spec.sizes[number]
         last = (spec.out_sizes[number] - 1) * step + spec.reaches[number] - 1 - before
         if before or last >= size:
-            of = [0] * (len(axes) + 1)
-            coefficients = (of.copy(), of.copy())
-            coefficients[0][number + 1] = step
-            coefficients[1][number] = apart
-            rows, depths = map(tuple, coefficients)
-            guards.append(Guard(row=rows, k=depths, start=-before, end=size))
+            rows, depths = [0] * (before_axes + count), [0] * (count + 1)
+            rows[before_axes + number] = step
+            depths[leads + number] = apart
+            guards.append(Guard(row=tuple(rows), k=tuple(depths), start=-before, end=size))
     found = AccessMap(
-        name="a",
+        name=gemm.images,
         dtype=spec.dtype,
         row=tuple(row),
-        k=(*k, Digit(extent=depth, stride=channel)),
-        inner="k",
-        batch=(BatchTerm(name=BATCH, stride=depth),) if spec.groups > 1 else (),
+        k=tuple(k if leads else (*k, *channels)),
+        inner="row" if first else "k",
+        batch=batch_terms(gemm, gemm.images),
         guards=tuple(guards),
         start=start,
         fill=spec.padding_value if isinstance(spec.padding_value, int) else 0,

@@ -62,6 +62,32 @@ EDGES = {
     "a group for each channel": conv((2, 5, 4, 5), (10, 1, 3, 3), padding=1, groups=5, stride=2),
     "groups of one axis": conv((2, 9, 11), (6, 3, 4), groups=3, stride=3, padding=2, dtype="f64"),
     "residual": conv((1, 4, 5, 5), (9, 4, 3, 3), padding=1, epilogue=("residual", "relu")),
+    "oihw": conv((2, 6, 4, 5), (10, 3, 3, 3), padding=1, groups=2, weight_layout="oihw"),
+    "nchw": conv((2, 5, 6, 11), (9, 5, 3, 3), padding=1, layout="nchw", epilogue=("bias", "relu")),
+    "nchw, 1x1 image": conv((2, 3, 1, 1), (7, 3, 3, 3), padding=1, layout="nchw"),
+    "nchw, kernel larger than the image": conv(
+        (1, 7, 2, 3), (3, 7, 5, 5), padding=2, layout="nchw", weight_layout="ohwi"
+    ),
+    "nchw, stride and dilation": conv(
+        (1, 3, 9, 14), (4, 3, 2, 3), stride=3, dilation=(1, 2), padding=(0, 2), layout="nchw"
+    ),
+    "nchw, pixels": conv((2, 7, 3, 5), (8, 7, 1, 1), epilogue=("bias",), layout="nchw"),
+    "nchw, pixels apart": conv((2, 7, 31), (8, 7, 1), stride=2, layout="nchw"),
+    "nchw, groups": conv(
+        (2, 6, 4, 5),
+        (10, 3, 3, 3),
+        padding=1,
+        groups=2,
+        epilogue="x * scale + residual",
+        layout="nchw",
+        weight_layout="hwio",
+    ),
+    "nchw, a group for each channel": conv(
+        (2, 5, 4, 5), (10, 1, 3, 3), padding=1, groups=5, stride=2, layout="nchw"
+    ),
+    "nchw, three axes": conv(
+        (1, 3, 3, 4, 5), (6, 3, 2, 3, 2), padding=1, stride=(1, 2, 1), layout="nchw"
+    ),
 }
 
 
@@ -70,7 +96,10 @@ def test_edges(name: str) -> None:
     check(EDGES[name])
 
 
-@pytest.mark.parametrize("name", ["dilation 3", "64 channels", "dilation of rows", "four groups"])
+BLOCKED = ("dilation 3", "64 channels", "dilation of rows", "four groups", "oihw", "nchw")
+
+
+@pytest.mark.parametrize("name", BLOCKED)
 def test_blocks_of_k_cut_segments(name: str) -> None:
     """Blocks of K begin and end inside of segments, and blocks of rows inside of images."""
     check(EDGES[name], kc=24, mc=6, mr=6, nr=8)
@@ -233,11 +262,11 @@ def test_models_convolve_channels(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["f16", "bf16", "f64"])
-@pytest.mark.parametrize("name", ["kernel larger than the image", "dilation 3", "64 channels"])
+@pytest.mark.parametrize(
+    "name", ["kernel larger than the image", "dilation 3", "64 channels", "oihw", "nchw"]
+)
 def test_dtypes(name: str, dtype: str) -> None:
-    spec = EDGES[name]
-    fields = {f: getattr(spec, f) for f in ("padding", "dilation", "epilogue")}
-    check(Conv2d(input=spec.input, weights=spec.weights, dtype=dtype, **fields))  # type: ignore[arg-type]
+    check(dataclasses.replace(EDGES[name], dtype=dtype, out_dtype=None))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("weight_layout", ["ohwi", "hwio"])
@@ -324,6 +353,9 @@ def test_every_target_has_a_schedule_for_its_dtypes(target: str, constant: Any) 
         for weights in ("ohwi", "hwio"):
             spec = conv((1, 7, 5, 6), (8, 7, 3, 3), dtype=dtype, weight_layout=weights)
             pipeline.plan(dataclasses.replace(spec, constant=constant), found)
+        for layout in ("nhwc", "nchw"):
+            fields = {"dtype": dtype, "layout": layout, "weight_layout": "oihw"}
+            pipeline.plan(conv((1, 300, 9, 9), (20, 300, 3, 3), **fields), found)
 
 
 def test_windows_are_not_read_in_place() -> None:
@@ -346,8 +378,8 @@ def test_single_pixels_are_a_matmul() -> None:
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"layout": "nchw", "weight_layout": "ohwi"}, "take layout=nhwc"),
-        ({"weight_layout": "oihw"}, "take weight_layout=ohwi or hwio"),
+        ({"layout": "nchw", "weight_layout": "ohwi", "constant": ("b",)}, "take layout=nhwc"),
+        ({"layout": "nchw", "b_dtype": "bf16"}, "b_dtype=bf16 is not supported .* layout=nhwc"),
     ],
 )
 def test_refusals(fields: dict[str, Any], words: str) -> None:
@@ -377,6 +409,32 @@ FAULTS = {
 @pytest.mark.parametrize("name", FAULTS)
 def test_verification_sees_a_fault_of_the_copier(name: str) -> None:
     assert_seen(conv((2, 7, 5, 6), (8, 7, 3, 3), padding=1), *FAULTS[name])
+
+
+#: Faults of the copier of a B that is no matrix.
+MAPPED_FAULTS = {
+    "a guard above and below is dropped": (
+        r"(%p\.ms\.k\.g0\.all = and i1 true), %p\.ms\.k\.g0\.holds",
+        r"\1, true",
+    ),
+    "the left end is off by a pixel": (r"(%p\.ms\.k\.g1\.low\.less = sub i64) 0", r"\1 1"),
+    "the right end is off by a pixel": (r"(%p\.ms\.k\.g1\.high\.less = sub i64) 11", r"\1 10"),
+    "a step is that of the next place": (r"(%p\.ms\.k\.d1\.bytes = mul i64 \S+) 44", r"\1 40"),
+    "a segment is a pixel long": (r"(%p\.ms\.left = sub nuw i64) 11", r"\1 12"),
+    "the last vector ends early": (r"(%p\.ms\.kc\.last = sub nuw i64 \S+) 8", r"\1 9"),
+    "a block of k begins with the first": (r"(%p\.ms\.k = phi i64 \[) %k0,", r"\1 0,"),
+    "a panel begins with the block": (r"(%p\.m\.first = add nuw i64 %n0), %j", r"\1, 0"),
+    "zeros behind the image are left out": (
+        r"(%p\.ms\.kzh\.more = icmp ult i64 \S+) %p\.ms\.count",
+        r"\1 0",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MAPPED_FAULTS)
+def test_verification_sees_a_fault_of_mapped_rows(name: str) -> None:
+    spec = conv((2, 5, 6, 11), (9, 5, 3, 3), padding=1, layout="nchw")
+    assert_seen(spec, *MAPPED_FAULTS[name], {"kc": 24, "mc": 8, "mr": 4, "nr": 16, "nc": 32})
 
 
 def test_verification_sees_segments_that_begin_with_the_block() -> None:

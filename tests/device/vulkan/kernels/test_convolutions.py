@@ -48,6 +48,13 @@ CASES = {
     "bytes-in-groups": "conv2d 1x32x4x5,32x16x3x3 s8 padding=1 groups=2 out=f16 +bias",
     "runs-of-bytes": "conv2d 1x128x3x4,16x128x2x2 s8 padding=1",
     "groups-in-odd-runs": "conv2d 1x192x4x4,16x96x2x2 f16 padding=1 groups=2",
+    "oihw": "conv2d 1x9x4x5,9x3x3x3 f16 padding=1 groups=3 weight_layout=oihw +bias",
+    "nchw": "conv2d 1x7x4x5,9x7x3x3 f32 padding=1 layout=nchw weight_layout=ohwi +bias",
+    "nchw-groups": "conv2d 2x12x4x5,9x4x3x3 f16 padding=1 groups=3 layout=nchw +bias+residual",
+    "nchw-pixels": "conv2d 2x32x5x5,8x32x1x1 bf16 layout=nchw +bias",
+    "nchw-pixels-apart": "conv2d 2x16x11,8x16x1 f16 stride=2 layout=nchw",
+    "nchw-three-axes": "conv2d 1x8x3x4x5,8x8x3x2x3 f16 padding=1x0x1 layout=nchw",
+    "nchw-bytes": "conv2d 1x12x4x5,9x4x3x3 s8 padding=1 groups=3 layout=nchw out=f32 +bias",
     "groups-of-whole-matrices": "conv2d 1x32x4x4,32x16x3x3 f16 padding=1 groups=2 +bias",
 }
 
@@ -87,9 +94,16 @@ def check_exact(vulkan: VulkanBackend, spec: Conv2d, kernel: BuiltKernel) -> Non
         if p.role == "input"
     }
     wide = {name: values.astype(np.float64) for name, values in inputs.items()}
+    if spec.layout == "nchw":
+        wide |= {n: np.moveaxis(v, 1, -1) for n, v in wide.items() if n != "b" and v.ndim > 1}
+    weights = wide.pop("b")
+    if spec.weight_layout == "oihw":
+        weights = np.moveaxis(weights, 1, -1)
     # From outputs first to the places of the kernel, channels and outputs.
-    wanted = expected(spec, wide.pop("a"), np.moveaxis(wide.pop("b"), 0, -1))
+    wanted = expected(spec, wide.pop("a"), np.moveaxis(weights, 0, -1))
     wanted = sum(wide.values(), wanted).astype(NUMPY[spec.out])
+    if spec.layout == "nchw":
+        wanted = np.moveaxis(wanted, -1, 1)
     got = run(vulkan, kernel, {name: values.reshape(-1) for name, values in inputs.items()})
     np.testing.assert_array_equal(got.reshape(wanted.shape), wanted)
 

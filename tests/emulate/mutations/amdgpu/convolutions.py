@@ -23,7 +23,13 @@ def wmma_convolution() -> Program:
     return rendered("conv2d 1x7x5x6,8x7x3x3 f16 padding=1", "gfx1100", SCHEDULE)
 
 
-PROGRAMS = (mfma_convolution, wmma_convolution)
+@cache
+def channels_first() -> Program:
+    """Images as operand B, along the rows of its tiles; a K-tile spans filter positions."""
+    return rendered("conv2d 2x7x5x6,8x7x3x3 f16 padding=1 layout=nchw", "gfx942", SCHEDULE)
+
+
+PROGRAMS = (mfma_convolution, wmma_convolution, channels_first)
 
 MUTATIONS = (
     *bugs(
@@ -56,5 +62,15 @@ MUTATIONS = (
         wmma_convolution,
         WRONG_RESULT,
         ("entry-of-the-first-column", r"(%a\.c0\.entry = mul nuw nsw i32 %\S+, )2", r"\g<1>0"),
+    ),
+    *bugs(
+        channels_first,
+        WRONG_RESULT,
+        ("entry-of-the-first-k", r"(%b\.c0\.entry = mul nuw nsw i32 %\S+, )2", r"\g<1>0"),
+        (
+            "images-one-behind-the-other",
+            r"(%b\.batch_offset = mul nuw nsw i64 %batch, )210",
+            r"\g<1>0",
+        ),
     ),
 )

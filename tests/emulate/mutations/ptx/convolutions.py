@@ -23,7 +23,13 @@ def odd_channels() -> Program:
     return rendered("conv2d 1x7x5x6,8x7x3x3 f16 padding=1", "sm_80", SCHEDULE)
 
 
-PROGRAMS = (convolution, odd_channels)
+@cache
+def channels_first() -> Program:
+    """Images as operand B, along the rows of its tiles; a K-tile spans filter positions."""
+    return rendered("conv2d 2x7x5x6,8x7x3x3 f16 padding=1 layout=nchw", "sm_80", SCHEDULE)
+
+
+PROGRAMS = (convolution, odd_channels, channels_first)
 
 MUTATIONS = (
     *bugs(
@@ -80,5 +86,17 @@ MUTATIONS = (
         odd_channels,
         WRONG_RESULT,
         ("entry-of-the-first-column", r"(mad\.wide\.u32 %a_steps, %column, )8,", r"\g<1>0,"),
+    ),
+    *bugs(
+        channels_first,
+        "out-of-bounds",
+        ("no-guard", r"@%exists (ld\.global)", r"\1"),
+        times=None,
+    ),
+    *bugs(
+        channels_first,
+        WRONG_RESULT,
+        ("entry-of-the-first-k", r"(mad\.wide\.u32 %b_steps, %column, )8,", r"\g<1>0,"),
+        ("images-one-behind-the-other", r"(mad\.lo\.u64 %b_ptr, %b_wide, )420,", r"\g<1>0,"),
     ),
 )

@@ -7,14 +7,15 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgen.spec import Conv2d, DType, Layout, Matmul
-from kgen.targets.batch import batch_coordinates
+from kgen.spec import Conv2d, DType, Extent, Layout, Matmul
+from kgen.targets.batch import BatchTerm, batch_coordinates
 from kgen.targets.contraction.access import AccessMap, Axis, Digit, Guard, access_maps, images
-from kgen.targets.contraction.implicit_gemm import implicit_gemm
+from kgen.targets.contraction.implicit_gemm import implicit_gemm, vector_terms
 
 #: Digits of a row and of k -> the element's address, None if it does not exist.
 Definition = Callable[[tuple[int, ...], tuple[int, ...]], int | None]
@@ -279,7 +280,8 @@ def convolutions(draw: st.DrawFn) -> Conv2d:
         dilation=tuple(dilation),
         padding=tuple(padding),
         groups=groups,
-        weight_layout=draw(st.sampled_from(["ohwi", "hwio"])),
+        layout=draw(st.sampled_from(["nhwc", "nchw"])),
+        weight_layout=draw(st.sampled_from(["ohwi", "hwio", "oihw"])),
     )
 
 
@@ -291,26 +293,51 @@ def digits_of(number: int, sizes: tuple[int, ...]) -> list[int]:
     return found[::-1]
 
 
+def stored(spec: Conv2d, image: int, channel: int, at: list[int]) -> int:
+    """Address of an element of the images."""
+    if spec.layout == "nchw":
+        return flat((image, channel, *at), (spec.images, spec.channels, *spec.sizes))
+    return flat((image, *at, channel), (spec.images, *spec.sizes, spec.channels))
+
+
+def flat(place: tuple[int, ...], sizes: tuple[int, ...]) -> int:
+    return sum(i * math.prod(sizes[axis + 1 :]) for axis, i in enumerate(place))
+
+
 @given(convolutions(), SIZES)
 @settings(deadline=None)
-def test_images_of_a_convolution(spec: Conv2d, depth: int) -> None:
-    """The map of a spec leads to each element that a window sees, and to no other."""
-    access, b = access_maps(spec)
-    assert access == images(spec) and b == access_maps(spec.product)[1]
-    per_group = spec.channels // spec.groups
-    assert (access.rows, access.depth) == (spec.product.m, spec.product.k)
+def test_operands_of_a_convolution(spec: Conv2d, depth: int) -> None:
+    """Both maps of a spec lead to each element that a window sees and to its weight, in the same
+    order, and to no other."""
+    first, of_weights = spec.layout == "nchw", spec.weight_layout
+    gemm, maps = implicit_gemm(spec), access_maps(spec)
+    access, weights = maps[::-1] if first else maps
+    assert (access, access.name) == (images(spec), "b" if first else "a")
+    outputs, per_group, places = spec.outputs // spec.groups, spec.weights[1], spec.kernel
+    assert {a.depth for a in maps} == {spec.product.k} and weights.rows == outputs
+    assert access.rows == spec.product.m // (spec.images if first else 1)
+    leads = first and of_weights == "oihw"
+
+    def of(k: int) -> tuple[int, list[int]]:
+        """The channel of a k, and the place of the kernel."""
+        if leads:
+            channel, *place = digits_of(k, (per_group, *places))
+        else:
+            *place, channel = digits_of(k, (*places, per_group))
+        return channel, place
 
     def definition(row: int, k: int) -> int | None:
         image, *position = digits_of(row, (spec.images, *spec.out_sizes))
-        *place, channel = digits_of(k, (*spec.kernel, per_group))
-        address = image
-        for axis, size in enumerate(spec.sizes):
-            at = position[axis] * spec.strides[axis] + place[axis] * spec.dilations[axis]
-            at -= spec.pads[axis][0]
-            if not 0 <= at < size:
-                return None
-            address = address * size + at
-        return address * spec.channels + channel
+        channel, place = of(k)
+        at = [
+            position[axis] * spec.strides[axis]
+            + place[axis] * spec.dilations[axis]
+            - spec.pads[axis][0]
+            for axis in range(spec.rank)
+        ]
+        if not all(0 <= x < size for x, size in zip(at, spec.sizes, strict=True)):
+            return None
+        return stored(spec, image, channel, at)
 
     for row, k, row_digits, k_digits in elements(access):
         wanted = definition(row, k)
@@ -318,10 +345,37 @@ def test_images_of_a_convolution(spec: Conv2d, depth: int) -> None:
             wanted is not None
         )
         assert wanted is None or access.start + access.offset(row, k) == wanted
-    check_steps(access, depth)
-    assert [(term.name, term.stride) for term in access.batch] == (
-        [("batch", per_group)] if spec.groups > 1 else []
-    )
+    for row, k, *_ in elements(weights):
+        channel, place = of(k)
+        order = {
+            "oihw": ((row, channel, *place), (outputs, per_group, *places)),
+            "ohwi": ((row, *place, channel), (outputs, *places, per_group)),
+            "hwio": ((*place, channel, row), (*places, per_group, spec.outputs)),
+        }
+        assert weights.offset(row, k) == flat(*order[str(of_weights)])
+    for each in maps:
+        check_steps(each, depth)
+    group = outputs if of_weights == "hwio" else outputs * spec.product.k
+    for number, (image, part) in enumerate(np.ndindex(spec.images if first else 1, spec.groups)):
+        coordinates = {c.name: number // c.divisor % c.size for c in batch_coordinates(gemm)} or {
+            "batch": number
+        }
+        begins = stored(spec, image, part * per_group, [0] * spec.rank)
+        assert sum(coordinates[t.name] * t.stride for t in access.batch) == begins
+        assert sum(coordinates[t.name] * t.stride for t in weights.batch) == part * group
+
+
+def test_names_of_images_by_channels() -> None:
+    """Kernels call the images b, bundles a; vectors of the output channels are along m."""
+    spec = Conv2d(input=(2, 4, 5, 5), weights=(6, 2, 3, 3), groups=2, layout="nchw",
+                  epilogue="x * scale + residual")  # fmt: skip
+    gemm = implicit_gemm(spec)
+    assert [p.name for p in spec.parameters] == ["a", "b", "scale", "residual", "out"]
+    assert [p.name for p in gemm.parameters] == ["b", "a", "scale", "residual", "out"]
+    assert gemm.parameter("b").shape == (2, 4, 5, 5)
+    assert [o.extent.value for o in gemm.operands] == ["mx1", "mxn"]
+    assert vector_terms(gemm, Extent.M, 4) == (BatchTerm(name="batch1", stride=12),)
+    assert vector_terms(gemm, Extent.N, 4) == ()
 
 
 def test_a_convolution_of_single_pixels_is_a_matrix() -> None:

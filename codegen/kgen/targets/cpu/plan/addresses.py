@@ -7,8 +7,9 @@ from functools import cached_property
 
 from kgen.spec import Matmul
 from kgen.targets.batch import BATCH, BatchCoordinate, BatchTerm, batch_coordinates, batch_terms
-from kgen.targets.contraction.implicit_gemm import ImplicitGemm, column_terms, is_matrix
+from kgen.targets.contraction.implicit_gemm import are_windows, vector_terms
 from kgen.targets.cpu.plan.extents import Blocking
+from kgen.targets.cpu.plan.packing.mapped_b import maps_b
 from kgen.targets.epilogue import FusedEpilogue
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.values import frozen
@@ -63,13 +64,16 @@ class Tensors:
     def b_strides(self) -> tuple[int, ...]:
         """Strides of B in bytes along the batch, K and N.
 
-        In a prepacked B they are strides along the batch, runs of K and columns of panels.
+        In a prepacked B they are strides along the batch, runs of K and columns of panels. In a B
+        that is no matrix, those along K and N are of a panel that was copied to scratch memory.
         """
         size = self.spec.b_type.itemsize
         if self.packed_b is not None:
             panels, steps, width, depth = self.packed_b.shape[-4:]
             batch = panels * steps * width * depth if self.spec.b_strides[0] else 0
             return (batch * size, width * size, steps * depth * size)
+        if maps_b(self.spec):
+            return (self.spec.b_strides[0] * size, self.blocking.schedule.nr * size, size)
         return tuple(s * size for s in self.spec.b_strides)
 
     @cached_property
@@ -81,12 +85,11 @@ class Tensors:
     def a_origin(self) -> Origin:
         terms = batch_terms(self.spec, "a", self.spec.dtype.itemsize)
         # The address of a convolution's window is not a multiple of the window's number.
-        are_windows = isinstance(self.spec, ImplicitGemm) and not is_matrix(self.spec.operation)
-        return self.block_origin("a", terms, m=0 if are_windows else self.a_strides[1])
+        return self.block_origin("a", terms, m=0 if are_windows(self.spec) else self.a_strides[1])
 
     @property
     def b_origin(self) -> Origin:
-        return self.block_origin("b", self.b_terms, n=self.b_strides[2])
+        return self.block_origin("b", self.b_terms, n=0 if maps_b(self.spec) else self.b_strides[2])
 
     @property
     def b_terms(self) -> tuple[BatchTerm, ...]:
@@ -113,11 +116,10 @@ class Tensors:
         _, m, n = self.out_strides
         terms = batch_terms(self.spec, "c", self.spec.out.itemsize)
         found = {name: self.block_origin(name, terms, m=m, n=n) for name in self.out_like}
-        for a in self.epilogue.by_column:
-            columns = column_terms(self.spec, a.dtype.itemsize)
-            found[a.stem] = self.block_origin(a.stem, columns, n=a.dtype.itemsize)
-        for a in self.epilogue.by_row:
-            found[a.stem] = self.block_origin(a.stem, (), m=a.dtype.itemsize)
+        for a in self.epilogue.vectors:
+            terms, size = vector_terms(self.spec, a.extent, a.dtype.itemsize), a.dtype.itemsize
+            along = {"n": size} if a.varies_along_n else {"m": size}
+            found[a.stem] = self.block_origin(a.stem, terms, **along)
         return found | {a.stem: origin(a.stem, ()) for a in self.epilogue.numbers}
 
     def block_origin(

@@ -209,7 +209,7 @@ class MatmulPlan(CpuPlan):
     @property
     def parameters(self) -> tuple[TensorParam, ...]:
         packed = self.packed_b
-        return tuple(packed if packed and p.name == "b" else p for p in self.spec.parameters)
+        return tuple(packed if packed and p.name == "b" else p for p in self.operation.parameters)
 
 
 def with_tile(plan: MatmulPlan) -> MatmulPlan:

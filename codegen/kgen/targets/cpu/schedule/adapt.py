@@ -11,14 +11,14 @@ from kgen.schedule import BlockedMatmul
 from kgen.spec import Conv2d, Matmul
 from kgen.targets.base import Target
 from kgen.targets.contraction.candidate_table import balanced, rounded_up
-from kgen.targets.contraction.implicit_gemm import implicit_gemm, is_matrix
+from kgen.targets.contraction.implicit_gemm import implicit_gemm
 from kgen.targets.cpu.plan.amx.tiles import tile_k
 from kgen.targets.cpu.plan.finishing import finishing_vector
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS
 from kgen.targets.cpu.plan.kernels.inner_operands import is_inner
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.plan.tiles.tiled import tallest_tile
-from kgen.targets.cpu.schedule.cost_model import PACKS_WINDOWS, best
+from kgen.targets.cpu.schedule.cost_model import best, packed_operands
 
 #: Fields that say which operands tasks pack for each other, and where; they follow from the blocks.
 SHARING = ("keep_b", "packer", "a_in_workspace", "in_workspace")
@@ -53,7 +53,7 @@ def completed(
         fields.setdefault("ahead", 0)
     kept = {*given, *(("ahead",) if "mainloop" in given else ())}
     if isinstance(spec, Conv2d):
-        kept |= set() if is_matrix(spec) else PACKS_WINDOWS.keys()
+        kept |= packed_operands(spec).keys()
         spec = implicit_gemm(spec)
     return _first(spec, target, schedule, [*_fewer(fields, kept)][1:3])
 

@@ -31,6 +31,7 @@ from kgen.targets.contraction.candidate_table import (
 )
 from kgen.targets.contraction.implicit_gemm import (
     ImplicitGemm,
+    are_windows,
     implicit_gemm,
     is_matrix,
     of_all_positions,
@@ -46,6 +47,7 @@ from kgen.targets.cpu.plan.kernels.gemv import rows_of_b
 from kgen.targets.cpu.plan.kernels.inner_operands import k_of_step
 from kgen.targets.cpu.plan.kernels.limb_parts import GROUP, limb_count
 from kgen.targets.cpu.plan.kernels.transformed_tiles import transform_cycles
+from kgen.targets.cpu.plan.packing.mapped_b import maps_b
 from kgen.targets.cpu.plan.packing.packed_windows import mainloop_of_windows
 from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
 from kgen.targets.cpu.schedule.space import MatmulSpace, spaces
@@ -115,8 +117,11 @@ def _terms(
     return {name: times * cycles for name, cycles in terms.items()}
 
 
-#: Schedule fields that pack the windows of a convolution.
-PACKS_WINDOWS: Fixed = {"pack_a": 1}
+def packed_operands(conv: Conv2d) -> Fixed:
+    """Return the packing of the operands of a convolution that are no matrices."""
+    gemm = implicit_gemm(conv)
+    windows = {"pack_a": 1} if are_windows(gemm) else {}
+    return windows | ({"pack_b": 1} if maps_b(gemm) else {})
 
 
 def choose(spec: Matmul | Conv2d, target: Target) -> BlockedMatmul:
@@ -143,7 +148,7 @@ def candidates(
     """
     if isinstance(spec, Conv2d):
         if not is_matrix(spec):
-            fixed, mainloop = PACKS_WINDOWS, mainloop_of_windows(spec, target)
+            fixed, mainloop = packed_operands(spec), mainloop_of_windows(spec, target)
         spec = implicit_gemm(spec)
     every = [*spaces(spec, target, fixed, mainloop)]
     if not every:

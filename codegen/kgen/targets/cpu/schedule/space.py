@@ -40,6 +40,7 @@ from kgen.targets.cpu.plan.kernels.blis import PAIR, has_pairs
 from kgen.targets.cpu.plan.kernels.gemv import ALIAS_BYTES, rows_of_b
 from kgen.targets.cpu.plan.matmul import MOST_PADDING
 from kgen.targets.cpu.plan.packing.compensation import START_BYTES
+from kgen.targets.cpu.plan.packing.mapped_b import maps_b
 from kgen.targets.cpu.plan.packing.packed_a import ROW_PADDING
 from kgen.targets.cpu.plan.packing.panel import b_is_packed
 from kgen.targets.cpu.plan.tiles.dots import dot_for
@@ -85,6 +86,11 @@ def _put_kept(table: MatmulTable, spec: Matmul, panel: Column, besides: Column, 
     alone = (table["pack_a"] == 0) | (table["nc"] >= spec.n)
     reused = (table["pack_b"] > 0) & (table["mc"] < spec.m) & (table["kc"] >= spec.k) & alone
     table.put(keep_b=reused & (table["nc"] // table["nr"] * panel + besides <= stack))
+
+
+def mapped_bytes(spec: Matmul, kc: Column, nr: Column) -> Column | int:
+    """Return the bytes of the rows of a panel of B before it is packed; 0 if B is a matrix."""
+    return kc * nr * spec.b_type.itemsize if maps_b(spec) else 0
 
 
 def _widths(n: int) -> tuple[int, ...]:
@@ -164,7 +170,7 @@ def _blis(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     scratch = table["pack_a"] * runs * (rounded_up(length, count) * itemsize + ROW_PADDING)
     panel = kc * table["nr"] * itemsize
     _put_kept(table, spec, panel, scratch, stack)
-    scratch = scratch + table["pack_b"] * panel
+    scratch = scratch + table["pack_b"] * panel + widens * mapped_bytes(spec, kc, table["nr"])
     scratch = scratch + blocked * ~in_out * mc * (table["nc"] * itemsize + MOST_PADDING)
     return table.space(fits & (scratch <= stack))
 
@@ -258,6 +264,7 @@ def _dot(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     panel = rounded_up(kc, found.group) * table["nr"] * spec.dtype.itemsize
     _put_kept(table, spec, panel, scratch, stack)
     scratch = scratch + table["pack_b"] * rounded_up(kc, run_k) * table["nr"] * itemsize
+    scratch = scratch + mapped_bytes(spec, kc, table["nr"])
     scratch = scratch + blocked * mc * (table["nc"] * spec.accumulate.itemsize + MOST_PADDING)
     return table.space(fits & (scratch <= stack))
 

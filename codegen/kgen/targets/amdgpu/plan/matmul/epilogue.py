@@ -17,7 +17,7 @@ from kgen.targets.amdgpu.expressions import (
 )
 from kgen.targets.amdgpu.float8 import Float8
 from kgen.targets.batch import BatchTerm, batch_terms
-from kgen.targets.contraction.implicit_gemm import column_terms
+from kgen.targets.contraction.implicit_gemm import vector_terms
 from kgen.targets.epilogue import ACCUMULATOR, EpilogueArgument, FusedEpilogue
 from kgen.targets.expressions import Rendered
 from kgen.targets.llvm_ir import FloatType
@@ -134,10 +134,9 @@ class EpiloguePlan:
     def batch_terms(self) -> tuple[BatchTerm, ...]:
         return batch_terms(self.spec, "c")
 
-    @property
-    def column_terms(self) -> tuple[BatchTerm, ...]:
-        """Terms of a vector along n, in elements."""
-        return column_terms(self.spec, 1)
+    def vector_terms(self, argument: EpilogueArgument) -> tuple[BatchTerm, ...]:
+        """Return the terms of a vector along n or m, in elements."""
+        return vector_terms(self.spec, argument.extent, 1)
 
     def finished(self, piece: str, row: str, column: str, accumulators: str) -> Rendered:
         """Return the lines that apply the epilogue to a piece.

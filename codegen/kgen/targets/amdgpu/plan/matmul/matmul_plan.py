@@ -85,6 +85,11 @@ class MatmulPlan(AmdgpuPlan):
         )
 
     @property
+    def guarded(self) -> tuple[GuardedStaging, ...]:
+        """Operands that are not matrices."""
+        return tuple(s for s in (self.a, self.b) if isinstance(s, GuardedStaging))
+
+    @property
     def moved_each_trip(self) -> tuple[Staging, ...]:
         """Operands beyond that offset: each step of the loop has a pointer of its own."""
         return tuple(s for s in (self.a, self.b) if s not in self.moved_each_step)
@@ -144,8 +149,8 @@ class MatmulPlan(AmdgpuPlan):
         for s in (self.a, self.b):
             if s.transposing_load:
                 found.append(f"{s.load_type} @{s.load_intrinsic}(ptr addrspace(1))")
-        if isinstance(self.a, GuardedStaging):
-            found += self.a.declarations
+        for s in self.guarded:
+            found += s.declarations
         if self.raster is not None:
             found.append("i32 @llvm.umin.i32(i32, i32)")
         elif self.batched:

@@ -41,7 +41,7 @@ def make(
     the last K-tile as a partial one, even if it is whole (:func:`walked`). Raises ScheduleError if
     the threads cannot share the tile evenly.
     """
-    if access.k[-1].stride == 1:
+    if access.is_affine and access.k[-1].stride == 1:
         # A single row, too, is contiguous along k.
         access = replace(access, inner="k")
     widest = WIDEST // access.dtype.itemsize

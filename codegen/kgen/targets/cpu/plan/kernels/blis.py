@@ -12,6 +12,7 @@ from kgen.targets.base import Target
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access
 from kgen.targets.cpu.plan.finishing import finishing_vector
 from kgen.targets.cpu.plan.matmul import Accumulators, check_ahead, check_multiple, check_stack
+from kgen.targets.cpu.plan.packing.mapped_b import mapped_b, maps_b
 from kgen.targets.cpu.plan.packing.packed_a import PackedA
 from kgen.targets.cpu.plan.packing.panel import PanelFormat, WidenedB, b_is_packed
 from kgen.targets.cpu.plan.tiles.panels import PanelPacking
@@ -183,7 +184,8 @@ class BlisPlan(TiledPlan):
 
     @property
     def streams_b(self) -> bool:
-        return self.blocking.k.is_split and not self.b_is_packed and not self.b_pack.is_gathered
+        from_rows = not (self.b_is_packed or self.b_pack.is_gathered or maps_b(self.spec))
+        return self.blocking.k.is_split and from_rows
 
     @property
     def rows_fetched(self) -> AheadMatmul | None:
@@ -211,6 +213,9 @@ class BlisPlan(TiledPlan):
         found = (self.a_pack.buffer(self.a_pack.packed.scalar),) if self.schedule.pack_a else ()
         if self.schedule.pack_b:
             found = (*found, self.b_pack.buffer(self.packing.panels))
+        mapped = self.packing.mapped
+        if mapped and not mapped.is_panel:
+            found = (*found, mapped.buffer)
         return found
 
     @property
@@ -263,13 +268,15 @@ class BlisPlan(TiledPlan):
 
     @cached_property
     def packing(self) -> PanelPacking:
+        mapped = mapped_b(self.spec, self.blocking, panel=self.sum_vector)
         return PanelPacking(
             blocking=self.blocking,
             packs=self.schedule.pack_b,
             keeps=self.schedule.keep_b,
-            rows_are_whole=not self.b_pack.is_gathered,
+            rows_are_whole=not (self.b_pack.is_gathered or mapped),
             panel_bytes=self.b_pack.panel_bytes,
             row_bytes=self.schedule.nr * self.spec.b_type.itemsize,
+            mapped=mapped,
         )
 
     @property
@@ -335,7 +342,7 @@ def check_packing(plan: BlisPlan) -> None:
         raise ScheduleError(
             f"pack_a=0 requires an A of {spec.accumulate}, not {spec.dtype}; try pack_a=1"
         )
-    if not plan.schedule.pack_b and plan.b_pack.is_gathered:
+    if not plan.schedule.pack_b and (plan.b_pack.is_gathered or plan.packing.mapped):
         raise ScheduleError(
             f"pack_b=0 requires a B stored row-major, not layout={spec.layout}; try pack_b=1"
         )
@@ -424,7 +431,7 @@ def plan_split(spec: Matmul, target: Target, schedule: CpuSplitMatmul) -> BlisPl
             f"try split_k=2, kc={-(-spec.k // 4)}"
         )
     (finish,) = plan.launches
-    operands = ("a", "b")
+    operands = tuple(name for name in finish.arguments if name in ("a", "b"))
     rest = tuple(name for name in finish.arguments if name not in operands)
     slices = Launch(
         entry_point=plan.slices.entry,

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuDepthwise
-from kgen.spec import Conv2d, WeightLayout
+from kgen.spec import Conv2d, ImageLayout, WeightLayout
 from kgen.spec.shapes import packed
 from kgen.targets.base import Target
 from kgen.targets.contraction.implicit_gemm import ImplicitGemm, implicit_gemm
@@ -313,8 +313,9 @@ class DepthwisePlan(CpuPlan):
 def takes(conv: Conv2d) -> bool:
     """Return whether a convolution is depthwise, with a power of two of outputs per channel and
     unpacked weights in rows of channels."""
+    nhwc = conv.layout is ImageLayout.NHWC
     rows_of_channels = conv.weight_layout is WeightLayout.HWIO and not conv.constant
-    has_kernel = conv.is_depthwise and conv.multiplier & (conv.multiplier - 1) == 0
+    has_kernel = conv.is_depthwise and nhwc and conv.multiplier & (conv.multiplier - 1) == 0
     return has_kernel and rows_of_channels and most_outputs(conv) > 0
 
 

@@ -15,6 +15,7 @@ from kgen.targets.cpu.plan.matmul import check_ahead, check_multiple, check_stac
 from kgen.targets.cpu.plan.packing.compensation import Starts
 from kgen.targets.cpu.plan.packing.groups import GroupsOfB
 from kgen.targets.cpu.plan.packing.lanes import Interleaving, Strip, Unpack
+from kgen.targets.cpu.plan.packing.mapped_b import mapped_b
 from kgen.targets.cpu.plan.packing.packed_a import PackedA
 from kgen.targets.cpu.plan.packing.panel import PanelFormat, b_is_packed
 from kgen.targets.cpu.plan.tiles.dots import VDPBF16PS, Dot, DotOperands
@@ -61,15 +62,16 @@ class DotPlan(TiledPlan):
 
     @cached_property
     def packing(self) -> PanelPacking:
-        groups = self.b_groups
+        groups, mapped = self.b_groups, mapped_b(self.spec, self.blocking)
         cut = groups.k_left > 0 and self.blocking.k.is_split
         return PanelPacking(
             blocking=self.blocking,
             packs=self.schedule.pack_b,
             keeps=self.schedule.keep_b,
-            rows_are_whole=not (groups.is_gathered or cut),
+            rows_are_whole=not (groups.is_gathered or cut or mapped),
             panel_bytes=groups.panel_bytes,
             row_bytes=self.schedule.nr * self.spec.b_type.itemsize,
+            mapped=mapped,
         )
 
     @property
@@ -84,7 +86,7 @@ class DotPlan(TiledPlan):
         )
 
     def operand_buffers(self) -> tuple[Buffer, ...]:
-        b, group = self.b_groups, self.dot.group
+        b, group, mapped = self.b_groups, self.dot.group, self.packing.mapped
         a_pack = self.a_pack.buffer("s16" if self.a_pack.widens else self.spec.dtype)
         order = f"{self.spec.dtype} [kc/{group}][nr][{group}], {b.pack_row} B per row"
         panels = self.packing.panels * b.panel_bytes
@@ -93,6 +95,7 @@ class DotPlan(TiledPlan):
             *((a_pack,) if self.schedule.pack_a else ()),
             *((self.starts.buffer,) if self.starts else ()),
             *((b_pack,) if self.schedule.pack_b else ()),
+            *((mapped.buffer,) if mapped else ()),
         )
 
     # -- A and B as they are multiplied --------------------------------------------------------

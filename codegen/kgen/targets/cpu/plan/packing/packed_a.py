@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from kgen.targets.base import Target
-from kgen.targets.contraction.implicit_gemm import ImplicitGemm, is_matrix
+from kgen.targets.contraction.implicit_gemm import ImplicitGemm, are_windows
 from kgen.targets.cpu.plan.cpu_plan import Buffer
 from kgen.targets.cpu.plan.extents import BlockedAxis, Blocking
 from kgen.targets.cpu.plan.packing.packed_windows import MASKED_BITS, WindowedA
@@ -117,7 +117,7 @@ class PackedA:
     def windows(self) -> WindowedA | None:
         """Packing of the windows of a convolution; None if A is a matrix."""
         spec = self.blocking.spec
-        if not isinstance(spec, ImplicitGemm) or is_matrix(spec.operation):
+        if not (isinstance(spec, ImplicitGemm) and are_windows(spec)):
             return None
         least = [bits for feature, bits in MASKED_BITS.items() if self.target.has(feature)]
         return WindowedA(

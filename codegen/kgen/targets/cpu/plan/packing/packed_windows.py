@@ -14,9 +14,11 @@ from functools import cached_property
 from kgen.spec import Conv2d
 from kgen.targets.base import Target
 from kgen.targets.contraction.access import images
+from kgen.targets.contraction.implicit_gemm import implicit_gemm
 from kgen.targets.contraction.window_axes import KernelAxis, WindowAxis, kernel_axes, window_axes
 from kgen.targets.cpu.plan.amx.tiles import tile_product
 from kgen.targets.cpu.plan.extents import Blocking
+from kgen.targets.cpu.plan.packing.mapped_b import maps_b
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.values import frozen
@@ -29,7 +31,7 @@ def mainloop_of_windows(conv: Conv2d, target: Target) -> str:
     """Return the main loop that packs windows for the target's instructions."""
     if conv.transforms:
         return "winograd"
-    if tile_product(conv.dtype, target) is not None:
+    if tile_product(conv.dtype, target) is not None and not maps_b(implicit_gemm(conv)):
         return "amx"
     return "blis" if dot_for(conv.dtype, target) is None else "dot"
 

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from kgen.spec import ConstantOperand, DType, Matmul
 from kgen.targets.cpu.plan.cpu_plan import Buffer
 from kgen.targets.cpu.plan.extents import Blocking
+from kgen.targets.cpu.plan.packing.mapped_b import maps_b
 from kgen.targets.cpu.plan.vectors import Access, Vector, index_list
 from kgen_runtime.manifest import Packing, TensorParam
 from kgen_runtime.memory.strides import packed_strides
@@ -100,7 +101,8 @@ class PanelsOfB(ABC):
     @property
     def is_gathered(self) -> bool:
         """Whether an unpacked B is contiguous along K, so the columns of a row are gathered."""
-        return self.blocking.spec.layout.b_transposed and not self.is_prepacked
+        spec = self.blocking.spec
+        return spec.layout.b_transposed and not (self.is_prepacked or maps_b(spec))
 
     @property
     @abstractmethod

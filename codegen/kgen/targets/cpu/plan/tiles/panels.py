@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
 from kgen.targets.cpu.plan.extents import Blocking
+from kgen.targets.cpu.plan.packing.mapped_b import MappedB
 from kgen_runtime.values import frozen
 
 
@@ -18,6 +19,7 @@ class PanelPacking:
     - `rows_are_whole`: the columns of each step of K are contiguous in B, and all steps but the
       last are whole.
     - `panel_bytes`: bytes of a packed panel; `row_bytes`: bytes of a panel's row in B.
+    - `mapped`: packing through the access map of a B that is no matrix.
     """
 
     blocking: Blocking
@@ -27,6 +29,7 @@ class PanelPacking:
     rows_are_whole: bool = False
     panel_bytes: int = 0
     row_bytes: int = 0
+    mapped: MappedB | None = None
 
     @property
     def in_tiles(self) -> bool:

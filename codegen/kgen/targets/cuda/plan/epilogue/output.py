@@ -8,7 +8,7 @@ from functools import cached_property
 from kgen.schedule import GpuMatmul
 from kgen.spec import Extent, Matmul
 from kgen.targets.batch import BatchCoordinate, BatchTerm, batch_coordinates, batch_terms
-from kgen.targets.contraction.implicit_gemm import column_terms
+from kgen.targets.contraction.implicit_gemm import vector_terms
 from kgen.targets.cuda.plan.constants import float_bits
 from kgen.targets.cuda.plan.cuda_plan import CudaPlan
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
@@ -100,7 +100,7 @@ class OutputTile:
 
     def vector_terms(self, a: EpilogueArgument) -> tuple[BatchTerm, ...]:
         """Return the terms of a vector along n or m."""
-        return column_terms(self.spec, a.dtype.itemsize) if a.varies_along_n else ()
+        return vector_terms(self.spec, a.extent, a.dtype.itemsize)
 
     @property
     def itemsize(self) -> int:

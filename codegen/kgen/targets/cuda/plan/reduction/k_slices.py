@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from kgen.schedule import SplitFmaMatmul, SplitMatmul, WgmmaMatmul
-from kgen.spec import Matmul
+from kgen.spec import Layout, Matmul
+from kgen.targets.contraction.access import access_maps
 
 F32_BYTES = 4
 
@@ -31,6 +32,9 @@ def part_spec(spec: Matmul, schedule: SplitSchedule) -> Matmul:
 def _parts(spec: Matmul, k: int, split_k: int) -> Matmul:
     """Return the matmul of `part_spec`; cached because the model predicts many schedules with equal
     slices."""
+    # Tiles in shared memory have the order of the operands' maps, also where those are no matrices.
+    a, b = access_maps(spec)
+    layout = f"{'t' if a.inner == 'row' else 'n'}{'t' if b.inner == 'k' else 'n'}"
     return Matmul(
         m=spec.m,
         n=spec.n,
@@ -38,7 +42,7 @@ def _parts(spec: Matmul, k: int, split_k: int) -> Matmul:
         dtype=spec.dtype,
         b_dtype=spec.b_dtype,
         out_dtype=spec.accumulate,
-        layout=spec.layout,
+        layout=Layout(layout),
         math=spec.math,
         batch=spec.batch * split_k,
     )

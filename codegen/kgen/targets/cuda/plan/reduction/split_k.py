@@ -143,17 +143,19 @@ def plan_split(spec: Matmul, target: Target, schedule: SplitSchedule) -> SplitPl
     _check(spec, schedule)
     part = _plan_part(spec, target, schedule)
     launch = dataclasses.replace(part.launches[0], entry_point=f"{spec.key}_parts")
-    part = dataclasses.replace(part, launches=(launch,))
     # One module has both kernels, and only the second converts to the output's type.
     version = max(part.ptx_version, ptx_version(target, spec))
     reduction = _plan_reduction(spec, target, schedule, version)
-    assert launch.tile is not None
+    tile = launch.tile
+    assert tile is not None
+    order = [p.name for p in spec.parameters]
+    operands = sorted(launch.arguments[:-1], key=lambda n: order.index(n) if n in order else -1)
+    launch = dataclasses.replace(launch, arguments=(*operands, launch.arguments[-1]))
+    part = dataclasses.replace(part, launches=(launch,))
     to_workspace = dataclasses.replace(
         launch,
-        arguments=(*launch.arguments[:-1], PARTS),
-        tile=dataclasses.replace(
-            launch.tile, shape=(spec.batch, spec.m, spec.n), parts=schedule.split_k
-        ),
+        arguments=(*operands, PARTS),
+        tile=dataclasses.replace(tile, shape=(spec.batch, spec.m, spec.n), parts=schedule.split_k),
     )
     return SplitPlan(
         spec=spec,

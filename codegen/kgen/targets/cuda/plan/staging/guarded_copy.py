@@ -60,7 +60,7 @@ class EntryLoad:
 
 @frozen
 class EntryColumn:
-    """Column of a thread's units, `along` elements from its first, with its table entry.
+    """k of a thread's units, `along` elements from its first, with its table entry.
 
     The registers hold the offset of k, the bits of the filter position, and the address of k.
     """
@@ -89,8 +89,9 @@ class GuardedCopy(TileCopy):
 
     @property
     def has_table(self) -> bool:
-        """Whether the copy reads a table; otherwise all steps along k are equal."""
-        return len(self.access.k) > 1 or bool(self.access.guards) or self.k_edge
+        """Whether the copy reads a table; otherwise k is contiguous, and all steps are equal."""
+        (last, *others) = reversed(self.access.k)
+        return bool(others or self.access.guards) or self.k_edge or last.stride != 1
 
     @property
     def is_masked(self) -> bool:
@@ -138,18 +139,21 @@ class GuardedCopy(TileCopy):
                 at=f"{self.name}_row{along}_at",
                 mask=tuple(f"{self.name}_row{along}_mask{w}" for w in range(self.mask_words)),
             )
-            for along in sorted({unit.row for unit in self.units})
+            for along in sorted({self._free(unit) for unit in self.units})
         )
 
     def row_of(self, unit: Unit) -> GuardedRow:
-        return next(row for row in self.rows_of_thread if row.along == unit.row)
+        return next(row for row in self.rows_of_thread if row.along == self._free(unit))
 
     @property
     def entry_columns(self) -> tuple[EntryColumn, ...]:
-        return tuple(self._column(along) for along in sorted({unit.col for unit in self.units}))
+        return tuple(self._column(along) for along in sorted({self._k(u) for u in self.units}))
 
     def column_of(self, unit: Unit) -> EntryColumn:
-        return self._column(unit.col)
+        return self._column(self._k(unit))
+
+    def _k(self, unit: Unit) -> int:
+        return self._indices(unit.row, unit.col)[1]
 
     def _column(self, along: int) -> EntryColumn:
         stem = f"{self.name}_col{along}"
@@ -177,7 +181,7 @@ class GuardedCopy(TileCopy):
 
     def begins_column(self, unit: Unit) -> bool:
         """Return whether a unit is the first of its column, which computes the address of k."""
-        return unit == next(each for each in self.units if each.col == unit.col)
+        return unit == next(each for each in self.units if self._k(each) == self._k(unit))
 
     @property
     def digits_of_row(self) -> tuple[DigitOfRow, ...]:

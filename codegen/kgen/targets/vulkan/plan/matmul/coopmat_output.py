@@ -149,13 +149,13 @@ class MatrixArgument:
     """Tensor of the epilogue, read as a matrix for each matrix of accumulators.
 
     `index` is the id of its first access. `stride` is the distance between its rows (or columns, by
-    `layout`), 0 if all are the same. Names of its values begin with `stem`, and those of a column's
-    index with `column_prefix`.
+    `layout`), 0 if all are the same. Names of its values begin with `stem`, and those of its index
+    with `prefix`.
     """
 
     name: str
     stem: str
-    column_prefix: str
+    prefix: str
     extent: Extent
     row_stride: int
     component: Component
@@ -176,8 +176,8 @@ class MatrixArgument:
     def index(self, row: int, column: int) -> str:
         return {
             Extent.FULL: f"at_{row}_{column}",
-            Extent.N: f"{self.column_prefix}col_n{column}",
-            Extent.M: f"row_m{row}",
+            Extent.N: f"{self.prefix}col_n{column}",
+            Extent.M: f"{self.prefix}row_m{row}",
         }[self.extent]
 
     @property
@@ -210,6 +210,11 @@ class DirectSums:
     def column_names(self) -> tuple[str, ...]:
         """Ids of the columns of the subgroup's matrices."""
         return tuple(f"col_n{column}" for column in self.subgroups.columns)
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """Ids of the rows of the subgroup's matrices."""
+        return tuple(f"row_m{row}" for row in self.subgroups.rows)
 
     @property
     def warp_columns(self) -> int:
@@ -246,7 +251,7 @@ class DirectSums:
             MatrixArgument(
                 name=a.name,
                 stem=a.stem,
-                column_prefix=self.epilogue.column_prefix,
+                prefix=self.epilogue.prefix(a.extent),
                 extent=a.extent,
                 row_stride=stride,
                 component=COMPONENTS[a.dtype],

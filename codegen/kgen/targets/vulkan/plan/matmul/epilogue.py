@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from kgen.spec import Extent
-from kgen.targets.contraction.implicit_gemm import column_terms
+from kgen.targets.contraction.implicit_gemm import vector_terms
 from kgen.targets.epilogue import ACCUMULATOR, EpilogueArgument, FusedEpilogue
 from kgen.targets.expressions import Rendered
 from kgen.targets.vulkan.expressions import SpirvRenderer
-from kgen.targets.vulkan.plan.matmul.outputs import SumGroupStore
+from kgen.targets.vulkan.plan.matmul.outputs import SumGroupStore, row_name
 from kgen.targets.vulkan.plan.memory import Tensor
 from kgen_runtime.values import frozen
 
@@ -44,17 +44,16 @@ class EpilogueFunction:
         values = dict(zip(names, (f"%{p}" for p in self.parameters), strict=True))
         return self.renderer.render(self.fused.expression, values, f"%{FUNCTION}_result")
 
-    @property
-    def column_prefix(self) -> str:
-        """Prefix of the id of a column's index in a vector."""
-        return "vector_" if column_terms(self.fused.spec, 1) else ""
+    def prefix(self, extent: Extent) -> str:
+        """Return the prefix of the id of an index in a vector along n or m."""
+        return "vector_" if vector_terms(self.fused.spec, extent, 1) else ""
 
     def index(self, argument: EpilogueArgument, store: SumGroupStore) -> str:
         """Return the id of the index of an argument's values for an access."""
         return {
             Extent.FULL: f"at_{store.name}",
-            Extent.N: self.column_prefix + store.column,
-            Extent.M: f"row_m{store.m}",
+            Extent.N: self.prefix(Extent.N) + store.column,
+            Extent.M: self.prefix(Extent.M) + row_name(store.m),
             Extent.ONE: "uint_0",
         }[argument.extent]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kgen.spec import Matmul
+from kgen.spec import Extent, Matmul
 from kgen.targets.batch import BatchTerm, batch_terms
-from kgen.targets.contraction.implicit_gemm import column_terms
+from kgen.targets.contraction.implicit_gemm import vector_terms
 from kgen.targets.powers_of_two import log2
 from kgen.targets.vulkan.plan.matmul.matrix import in_accesses
 from kgen.targets.vulkan.plan.memory import vector_type
@@ -182,7 +182,16 @@ class Outputs:
     @property
     def column_terms(self) -> tuple[BatchTerm, ...]:
         """Batch terms of a vector along n, in accesses."""
-        return in_accesses(column_terms(self.spec, 1), self.width)
+        return in_accesses(vector_terms(self.spec, Extent.N, 1), self.width)
+
+    @property
+    def row_terms(self) -> tuple[BatchTerm, ...]:
+        """Batch terms of a vector along m, in elements."""
+        return vector_terms(self.spec, Extent.M, 1)
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        return tuple(row_name(m) for m, _ in self.m.values)
 
     @property
     def threads_n_mask(self) -> int:
@@ -212,6 +221,10 @@ class SumGroupStore:
     @property
     def column(self) -> str:
         return column_name(self.n, self.members)
+
+
+def row_name(m: int) -> str:
+    return f"row_m{m}"
 
 
 def column_name(n: int, members: tuple[int, ...]) -> str:

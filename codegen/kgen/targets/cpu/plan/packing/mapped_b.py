@@ -1,0 +1,166 @@
+"""Packing of a B that is no matrix, through its access map: images stored as nchw, or weights
+stored as oihw beside images stored as nhwc.
+
+No matrix of windows is built. The rows of a panel are copied to scratch memory in segments of
+columns that differ in the innermost digit only. Elements outside the image have the map's fill.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from kgen.spec import Matmul
+from kgen.targets.contraction.access import AccessMap, Axis, Guard, access_maps
+from kgen.targets.contraction.implicit_gemm import ImplicitGemm
+from kgen.targets.cpu.plan.cpu_plan import Buffer
+from kgen.targets.cpu.plan.extents import Blocking
+from kgen.targets.cpu.plan.vectors import Vector
+from kgen_runtime.values import frozen
+
+#: Bytes that one access copies.
+COPIED_BYTES = 32
+
+
+@frozen
+class IndexDigit:
+    """Digit `number` of an index: `stride` bytes from one value to the next."""
+
+    number: int
+    extent: int
+    stride: int
+    is_outermost: bool
+
+
+@frozen
+class ColumnGuard:
+    """Guard of a column. The linear form grows by `step` from a column to the next one of a
+    segment; 0 if a segment exists as a whole. The terms are pairs of a digit and its coefficient,
+    of a column and of k."""
+
+    number: int
+    start: int
+    end: int
+    step: int
+    columns: tuple[tuple[int, int], ...]
+    k: tuple[tuple[int, int], ...]
+
+
+@frozen
+class MappedB:
+    """B that is packed through `access`.
+
+    Rows of scratch memory are `row` bytes apart. They are the packed panel itself if it has the
+    elements of B, else a buffer that is packed as a matrix.
+    """
+
+    access: AccessMap
+    blocking: Blocking
+    is_panel: bool
+    pads_with_operand: bool
+
+    @property
+    def itemsize(self) -> int:
+        return self.access.dtype.itemsize
+
+    @property
+    def scalar(self) -> str:
+        """Type that copies an element's bits."""
+        return f"i{8 * self.itemsize}"
+
+    @property
+    def vector(self) -> Vector:
+        return Vector(count=COPIED_BYTES // self.itemsize, scalar=self.scalar)
+
+    @property
+    def row(self) -> int:
+        return self.blocking.schedule.nr * self.itemsize
+
+    @property
+    def rows(self) -> str:
+        """Pointer to the rows if they are a buffer of their own."""
+        return "%b.rows"
+
+    @property
+    def buffer(self) -> Buffer:
+        schedule = self.blocking.schedule
+        order = f"{self.access.dtype} [kc][nr], {self.row} B per row"
+        return Buffer(name=self.rows, holds=order, bytes=schedule.kc * self.row)
+
+    @property
+    def start(self) -> int:
+        """Bytes from the tensor's first element to the one whose digits are zero."""
+        return self.access.start * self.itemsize
+
+    @property
+    def columns(self) -> tuple[IndexDigit, ...]:
+        """Digits of a column's number, innermost first."""
+        return self._digits("row")
+
+    @property
+    def k(self) -> tuple[IndexDigit, ...]:
+        """Digits of k, innermost first."""
+        return self._digits("k")
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether the columns of a segment are contiguous."""
+        return self.access.row[-1].stride == 1
+
+    @cached_property
+    def guards(self) -> tuple[ColumnGuard, ...]:
+        return tuple(self._guard(number, guard) for number, guard in enumerate(self.access.guards))
+
+    @property
+    def whole_guards(self) -> tuple[ColumnGuard, ...]:
+        """Guards of whole segments."""
+        return tuple(guard for guard in self.guards if not guard.step)
+
+    @property
+    def part_guards(self) -> tuple[ColumnGuard, ...]:
+        """Guards that the columns of a segment pass one by one."""
+        return tuple(guard for guard in self.guards if guard.step)
+
+    @property
+    def fill(self) -> int:
+        return self.access.fill
+
+    def _digits(self, axis: Axis) -> tuple[IndexDigit, ...]:
+        found = (
+            IndexDigit(
+                number=number,
+                extent=digit.extent,
+                stride=digit.stride * self.itemsize,
+                is_outermost=number == 0,
+            )
+            for number, digit in enumerate(self.access.digits(axis))
+        )
+        return tuple(reversed(tuple(found)))
+
+    def _guard(self, number: int, guard: Guard) -> ColumnGuard:
+        return ColumnGuard(
+            number=number,
+            start=guard.start,
+            end=guard.end,
+            step=guard.row[-1],
+            columns=tuple((digit, c) for digit, c in enumerate(guard.row) if c),
+            k=tuple((digit, c) for digit, c in enumerate(guard.k) if c),
+        )
+
+
+def maps_b(spec: Matmul) -> bool:
+    """Return whether B is the operand of a convolution that is no matrix."""
+    return isinstance(spec, ImplicitGemm) and not access_maps(spec)[1].is_affine
+
+
+def mapped_b(spec: Matmul, blocking: Blocking, panel: Vector | None = None) -> MappedB | None:
+    """Return the packing of B through its map; None if B is a matrix. `panel` is the type of a
+    vector of packed panels in rows."""
+    if not (isinstance(spec, ImplicitGemm) and maps_b(spec)):
+        return None
+    access = access_maps(spec)[1]
+    return MappedB(
+        access=access,
+        blocking=blocking,
+        is_panel=panel is not None and spec.b_type is spec.accumulate,
+        pads_with_operand=spec.operation.pads_with_operand and spec.images == "b",
+    )
