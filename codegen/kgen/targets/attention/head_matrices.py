@@ -125,7 +125,8 @@ class HeadMatrices:
     def access(self, name: str) -> AccessMap:
         """Return the access to tensor `name`: "q", "k" or "v".
 
-        Axis k of Q runs along the elements of a head; axis k of K and V runs along the keys.
+        Axis k of Q runs along the elements of a head; axis k of K and V runs along the keys. With
+        pages it runs along the keys of one, and register %<name>_page has its number.
         """
         spec = self.spec
         b, h, row = spec.strides(name)
@@ -135,12 +136,15 @@ class HeadMatrices:
         outer = self.row_digits(h, row) if is_q else (keys,)
         inner = Digit(extent=spec.out_head if name == "v" else spec.head, stride=1)
         axis: Axis = "k" if is_q else "row"
+        batch = self.terms(self.strides(b, h) if is_q else shared)
+        if spec.is_paged and not is_q:
+            batch = (*self.terms(shared | {"batch": 0}), BatchTerm(name=f"{name}_page", stride=b))
         access = AccessMap(
             name=name,
             dtype=spec.dtype,
             row=outer if is_q else (inner,),
             k=(inner,) if is_q else outer,
             inner=axis,
-            batch=self.terms(self.strides(b, h) if is_q else shared),
+            batch=batch,
         )
         return access.without_idle_strides

@@ -28,6 +28,7 @@ from kgen.targets.cuda import devices
 from kgen.targets.cuda.limits import TARGETS
 from kgen.targets.cuda.plan import CudaPlan
 from kgen.targets.cuda.plan import plan as make_plan
+from kgen.targets.cuda.plan.mma.fragments import PIECE
 from kgen.targets.cuda.plan.mma.instruction import instruction_of, warpgroup_instruction_of
 from kgen.targets.cuda.schedule import attention_tiles, candidates, heuristics
 from kgen.targets.cuda.schedule.occupancy import occupancy
@@ -114,7 +115,12 @@ class CudaFamily(Family):
         super().check_support(spec, target)
         if not isinstance(spec, Attention):
             return
-        refuse_other_fields(spec, target, ATTENTION_FIELDS)
+        refuse_other_fields(spec, target, ATTENTION_FIELDS | {"page_size", "pages"})
+        if spec.page_size is not None and spec.page_size % PIECE:
+            raise TargetError(
+                f"page_size={spec.page_size} is not supported by {target.name}; give a multiple of "
+                f"{PIECE}, the keys of a matrix instruction, or build for a CPU or Vulkan target"
+            )
         size = max(spec.head, spec.out_head)
         if size > STAGED_HEAD and not target.has("cp_async"):
             raise TargetError(

@@ -68,6 +68,42 @@ def test_blocks(fields: dict[str, int], dtype: str, tmp_path: Path) -> None:
     check(spec, "sm_80", tmp_path, **fields)
 
 
+#: One warp and blocks of 16 keys.
+TINY = {"block_m": 16, "block_n": 16, "num_warps": 1, "num_stages": 2}
+PAGES: dict[str, tuple[str, dict[str, int], Attention]] = {
+    "one block": ("sm_80", TINY, attention(9, 96, heads=2, page_size=16, pages=9, lse=True)),
+    "blocks from a window on": (
+        "sm_80", TINY, attention(9, 96, heads=2, batch=2, page_size=48, window=40, **BOTTOM)
+    ),
+    "heads first": (
+        "sm_80", TINY | {"num_stages": 3},
+        attention(
+            5, 128, 20, heads=4, kv_heads=2, batch=3, out=24, dtype="bf16", page_size=64, pages=7,
+            kv_layout="bhsd", mask=(5, 128),
+        ),
+    ),
+    "divided keys": (
+        "sm_80", TINY | {"split_k": 3}, attention(1, 256, heads=4, batch=2, page_size=32, pages=30)
+    ),
+    "through registers": ("sm_75", TINY, attention(9, 96, heads=2, page_size=32, pages=9)),
+    "the model's choice": ("sm_90a", {}, attention(9, 96, 17, heads=2, batch=2, page_size=32)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_pages(name: str, tmp_path: Path) -> None:
+    """Pools whose pages batch elements share, with numbers of no page behind the valid keys."""
+    target, schedule, spec = PAGES[name]
+    check(spec, target, tmp_path, **schedule)
+
+
+def test_pages_that_do_not_fit() -> None:
+    with pytest.raises(ScheduleError, match=r"block_n=32 does not divide page_size=48, .*=16"):
+        pipeline.plan_with(attention(9, 96, page_size=48), targets.find("sm_80"), SMALL)
+    with pytest.raises(TargetError, match="page_size=24 is not supported by sm_80; give a multi"):
+        kgen.build(attention(9, 96, page_size=24), targets=["sm_80"])
+
+
 def test_weights_that_are_flushed(tmp_path: Path) -> None:
     """A result in bf16 that is a number although its weight is below the numbers of exp2."""
     spec = attention(

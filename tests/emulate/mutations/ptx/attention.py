@@ -18,9 +18,26 @@ def masked() -> Program:
     return rendered(f"attention q=2x2x40x24,k=2x1x90x24 f16 {options}", "sm_80", SCHEDULE)
 
 
-PROGRAMS = (masked,)
+@cache
+def paged() -> Program:
+    """Blocks of keys from a window on, which begins inside a page."""
+    options = "causal diagonal=bottom_right window=40 page_size=48 pages=9"
+    return rendered(f"attention q=2x2x17x16,k=2x1x144x16 f16 {options}", "sm_80", SCHEDULE)
+
+
+PROGRAMS = (masked, paged)
 
 MUTATIONS = (
+    *bugs(
+        paged,
+        WRONG_RESULT,
+        ("table-of-another-element", r"mad\.wide\.u32 %page_table_ptr.*\n", ""),
+        ("page-of-the-block-before", r"(add\.u32 %column, %k_key, )16;", r"\g<1>0;"),
+        ("page-not-left", r"setp\.eq\.u32 (%crosses, %v_in_page, )0;", r"setp.eq.u32 \g<1>99;"),
+        ("bytes-of-a-page", r"(mad\.lo\.s64 %v_from, %distance, )\d+,", r"\g<1>0,"),
+        ("first-key-of-the-page", r"add\.u32 %v_row, %v_row, %v_in_page;", ""),
+        times=None,
+    ),
     *bugs(
         masked,
         "race",

@@ -206,6 +206,11 @@ class TensorCoreAttentionPlan(OutputPlan):
         return self.matrices.coordinate("batch")
 
     @property
+    def table_row(self) -> int:
+        """Bytes of a batch element's row of the page table."""
+        return self.spec.most_pages * DType.S32.itemsize
+
+    @property
     def resident(self) -> str:
         """Values that stay in registers, for a comment."""
         return "queries, scores and results"

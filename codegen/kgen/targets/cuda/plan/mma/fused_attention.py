@@ -7,6 +7,7 @@ memory. T. Dao, FlashAttention-2, arXiv 2307.08691, section 3.
 from __future__ import annotations
 
 import dataclasses
+import math
 
 from kgen.errors import ScheduleError
 from kgen.schedule import MmaAttention, MmaMatmul
@@ -39,7 +40,7 @@ from kgen.targets.cuda.plan.mma.instruction import MatrixInstruction, instructio
 from kgen.targets.cuda.plan.mma.matmul import KStep
 from kgen.targets.cuda.plan.mma.products import Products
 from kgen.targets.cuda.plan.staging.choice import plan_copy
-from kgen.targets.cuda.plan.staging.copy import TileCopy
+from kgen.targets.cuda.plan.staging.copy import PagedTiles, TileCopy
 from kgen.targets.cuda.plan.staging.prefetch import share_out
 from kgen.targets.cuda.plan.staging.tiles import SwizzledTile
 from kgen.targets.header import counted
@@ -282,8 +283,22 @@ def _copies(
     spec = matrices.spec
     stop = "%length" if spec.kv_length else ""
     from_k0 = spec.has_window or matrices.is_split
-    keyed = (dataclasses.replace(copy, k_stop=stop, from_k0=from_k0) for copy in copies[1:])
+    keyed = (
+        dataclasses.replace(copy, k_stop=stop, from_k0=from_k0, pages=_pages(spec, copy))
+        for copy in copies[1:]
+    )
     return [copies[0], *keyed]
+
+
+def _pages(spec: Attention, copy: TileCopy) -> PagedTiles | None:
+    if spec.page_size is None:
+        return None
+    return PagedTiles(
+        page_size=spec.page_size,
+        stride=spec.strides(copy.name)[0] * spec.dtype.itemsize,
+        last=spec.last_page,
+        columns=spec.most_pages,
+    )
 
 
 def _check(
@@ -301,6 +316,12 @@ def _check(
         raise ScheduleError(
             f"block_n={schedule.block_n} is less than {PIECE}, the keys of a matrix instruction; "
             f"try block_n={PIECE}"
+        )
+    page_size = matrices.spec.page_size
+    if page_size is not None and page_size % schedule.block_n:
+        raise ScheduleError(
+            f"block_n={schedule.block_n} does not divide page_size={page_size}, and a block of "
+            f"keys is in one page; try block_n={math.gcd(page_size, schedule.block_n)}"
         )
     if schedule.num_stages < 2:
         raise ScheduleError(

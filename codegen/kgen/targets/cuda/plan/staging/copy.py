@@ -19,6 +19,24 @@ from kgen_runtime.values import frozen
 
 
 @frozen
+class PagedTiles:
+    """Tiles of K or V in pools of pages; a page has whole tiles.
+
+    `stride` is the bytes between pages, `last` the number of the last one. A row of the table has
+    `columns` pages, and begins at register %page_table_ptr.
+    """
+
+    page_size: int
+    stride: int
+    last: int
+    columns: int
+
+    @property
+    def last_column(self) -> int:
+        return self.columns - 1
+
+
+@frozen
 class TileCopy:
     """Copy of a tile of `rows` x `cols`: by cp.async if `asynchronous`, else through registers.
 
@@ -42,6 +60,7 @@ class TileCopy:
     k_stop: str = ""
     #: Whether a CTA begins at the k in register %k0, as it does with `part_k`.
     from_k0: bool = False
+    pages: PagedTiles | None = None
 
     @property
     def begins_at_k0(self) -> bool:
@@ -178,6 +197,13 @@ class TileCopy:
     def k_step(self) -> int:
         """Bytes from a K-tile to the next one."""
         return self._step_bytes(self.k_extent)
+
+    @property
+    def page_step(self) -> int:
+        """Bytes from the last K-tile of a page to the first one of the next page in memory, without
+        the bytes between pages."""
+        assert self.pages is not None
+        return self.k_step - self._step_bytes(self.pages.page_size)
 
     @property
     def first_k_step(self) -> int:
