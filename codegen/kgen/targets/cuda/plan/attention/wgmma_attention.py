@@ -161,6 +161,11 @@ class WgmmaAttentionPlan(TensorCoreAttentionPlan):
         return False
 
     @property
+    def count(self) -> str:
+        """Operand with the number of blocks of keys."""
+        return "%count" if self.pipeline.counted else str(self.pipeline.k_tiles)
+
+    @property
     def num_stages(self) -> int:
         return self.pipeline.num_stages
 
