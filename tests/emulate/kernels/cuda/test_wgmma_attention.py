@@ -179,9 +179,19 @@ def test_schedules_that_do_not_fit(fields: dict[str, int], message: str) -> None
             "all rows of k are one, and a tensor",
         ),
         (attention(64, 64, 64, page_size=16), "sm_90a", "pages lie at addresses of a table; leave"),
+        (
+            attention(1 << 21, 64, 64),
+            "sm_90a",
+            "q has 2097152 queries, and the limit is 1048576; l",
+        ),
         (attention(64, 64, 64), "sm_80", "sm_80 has no wgmma instruction; leave mainloop out"),
     ],
 )
 def test_what_wgmma_cannot_compute(spec: Attention, target: str, message: str) -> None:
     with pytest.raises(ScheduleError, match=message):
         plan(spec, targets.find(target), WgmmaAttention(block_m=64, block_n=64))
+
+
+def test_too_many_queries_have_the_message_of_all_targets() -> None:
+    with pytest.raises(ScheduleError, match="q has 2097152 queries; sm_90a supports 1048576; spli"):
+        pipeline.plan(attention(1 << 21, 64, 64), TARGET)

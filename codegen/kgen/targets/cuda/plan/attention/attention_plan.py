@@ -36,6 +36,9 @@ from kgen.targets.powers_of_two import power_of_two
 from kgen_runtime.manifest import Launch, TensorMap
 from kgen_runtime.values import frozen
 
+#: Most rows of the matrices that describe the output.
+MAX_QUERIES = 1 << 20
+
 
 @frozen
 class WeightPair:

@@ -18,6 +18,7 @@ from kgen.targets.attention.head_matrices import HeadMatrices
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan import cuda_plan
 from kgen.targets.cuda.plan.attention.attention_plan import (
+    MAX_QUERIES,
     TensorCoreAttentionPlan,
     WeightPair,
     attention_launch,
@@ -254,6 +255,8 @@ def obstacle(spec: Attention, target: Target) -> str | None:
         return f"{target.name} has no wgmma instruction"
     if spec.is_paged:
         return "TMA copies whole blocks of keys, and pages lie at addresses of a table"
+    if spec.queries > MAX_QUERIES:
+        return f"q has {spec.queries} queries, and the limit is {MAX_QUERIES}"
     matrices = HeadMatrices(spec=spec)
     for name in "qkv":
         if (why := matrix_obstacle(_stored(matrices, name))) is not None:

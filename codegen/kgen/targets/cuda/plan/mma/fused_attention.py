@@ -18,6 +18,7 @@ from kgen.targets.attention.key_parts import check_parts, keys_of_part, matrices
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan import cuda_plan
 from kgen.targets.cuda.plan.attention.attention_plan import (
+    MAX_QUERIES,
     TensorCoreAttentionPlan,
     attention_launch,
     inner_schedule,
@@ -46,8 +47,6 @@ from kgen.targets.cuda.plan.staging.tiles import SwizzledTile
 from kgen.targets.header import counted
 from kgen_runtime.values import frozen
 
-#: Most rows of the matrices that describe the output.
-MAX_QUERIES = 1 << 20
 #: Maximum, sum, limit and exponent of a row.
 ROW_REGISTERS = 4
 
