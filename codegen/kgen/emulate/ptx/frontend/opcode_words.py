@@ -44,6 +44,12 @@ class OpcodeWords:
                 return word
         return None
 
+    def one_of(self, *words: str) -> str:
+        """Remove and return the first modifier that is one of these; it is required."""
+        if (found := self.choice(*words)) is None:
+            raise Unsupported
+        return found
+
     def drop(self, words: frozenset[str]) -> None:
         """Remove all of these modifiers, which have no effect in the emulator."""
         self._left = [word for word in self._left if word not in words]

@@ -9,7 +9,7 @@ import numpy as np
 from kgen.emulate.bits import leading_zeros, reversed_bits
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder, apply, computed
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, require
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.types import TYPES, Array, PtxType
 
@@ -58,11 +58,10 @@ def _shift_right(type_: PtxType) -> Function:
 
 def _funnel(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """shf: a 32-bit window of the 64 bits {b, a}."""
-    direction = words.choice("l", "r")
-    mode = words.choice("wrap", "clamp")
+    direction = words.one_of("l", "r")
+    mode = words.one_of("wrap", "clamp")
     type_ = words.only_type()
-    if direction is None or mode is None or type_.name != "b32":
-        raise Unsupported
+    require(type_.name == "b32")
 
     def shift(low: Array, high: Array, by: Array) -> Array:
         amount = by & np.uint32(31) if mode == "wrap" else np.minimum(by, np.uint32(32))

@@ -59,9 +59,7 @@ def _comparison(words: OpcodeWords, type_: PtxType) -> Comparison:
     """Return the comparison that the words name, on values of the type's registers."""
     floating = type_.kind in ("float", "bfloat")
     table = _FLOAT if floating else _INTEGER
-    name = words.choice(*table)
-    if name is None:
-        raise Unsupported
+    name = words.one_of(*table)
     compare = table[name]
     if words.flag("ftz") and type_.name == "f32":
         return lambda a, b: compare(flush(a), flush(b))
@@ -163,10 +161,9 @@ def _select_by_sign(decoder: Decoder, words: OpcodeWords, operands: Sequence[Ope
 def _test(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """testp: properties of floating-point numbers (PTX ISA 9.7.3.2)."""
     type_ = words.type()
-    kind = words.choice(*_PROPERTIES)
+    kind = words.one_of(*_PROPERTIES)
     words.finish()
-    if kind is None or type_ not in (TYPES["f32"], TYPES["f64"]):
-        raise Unsupported
+    require(type_ in (TYPES["f32"], TYPES["f64"]))
     return apply(decoder, operands, _PROPERTIES[kind], [type_], PRED)
 
 

@@ -101,9 +101,7 @@ def _clamp_to_integer(number: Array, target: PtxType, nan: int) -> Array:
 
 
 def _integer_to_float(words: OpcodeWords, target: PtxType) -> Function:
-    rounding = words.choice("rn", "rz", "rm", "rp")
-    if rounding is None:
-        raise Unsupported
+    rounding = words.one_of("rn", "rz", "rm", "rp")
 
     def convert(number: Array) -> Array:
         if rounding == "rn" and target.size >= 4:
@@ -128,11 +126,10 @@ def _convert_pair(
     decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand], target: PtxType
 ) -> Action:
     """cvt.f16x2.f32 d, a, b: a becomes the upper half."""
-    rounding = words.choice("rn", "rz")
+    rounding = words.one_of("rn", "rz")
     relu = words.flag("relu")
     words.finish()
-    if rounding is None or target.element.kind not in ("float", "bfloat"):
-        raise Unsupported
+    require(target.element.kind in ("float", "bfloat"))
 
     def half(number: Array) -> Array:
         if relu:
@@ -170,10 +167,9 @@ def _convert_tf32(
     decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand], source: PtxType
 ) -> Action:
     """cvt.rna.tf32.f32: 10 bits of mantissa, ties away from zero; cvt.rn: ties to even."""
-    rounding = words.choice("rna", "rn")
+    rounding = words.one_of("rna", "rn")
     words.finish()
-    if rounding is None or source is not _F32:
-        raise Unsupported
+    require(source is _F32)
 
     def convert(number: Array) -> Array:
         bits = np.ascontiguousarray(number).view(np.uint32)

@@ -9,7 +9,7 @@ import numpy as np
 from kgen.emulate.bits import parts
 from kgen.emulate.ptx.exec.operations import Action, Operation
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder, apply
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported, require
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, require
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.types import TYPES, UNSIGNED, Array, PtxType, double_width, pack, unpack
 
@@ -112,10 +112,8 @@ def _product(
     decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand], *, add: bool
 ) -> Action:
     """Build mul or mad with .lo, .hi or .wide."""
-    part = words.choice("lo", "hi", "wide")
+    part = words.one_of("lo", "hi", "wide")
     type_ = words.only_type()
-    if part is None:
-        raise Unsupported
     output = double_width(type_) if part == "wide" else type_
     inputs = [type_, type_, output] if add else [type_, type_]
 

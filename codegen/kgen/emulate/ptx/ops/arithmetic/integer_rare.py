@@ -9,7 +9,7 @@ import numpy as np
 from kgen.emulate.bits import parts
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import U32, Builder, Decoder, apply, computed
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, require
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.types import TYPES, Array
 
@@ -21,9 +21,8 @@ def _times_24(add: bool) -> Builder:
     numbers."""
 
     def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-        part, type_ = words.choice("lo", "hi"), words.only_type()
-        if part is None or type_.name not in ("u32", "s32"):
-            raise Unsupported
+        part, type_ = words.one_of("lo", "hi"), words.only_type()
+        require(type_.name in ("u32", "s32"))
 
         def product(a: Array, b: Array) -> Array:
             # Shifts in the operand's own type sign-extend signed numbers only.
@@ -54,9 +53,8 @@ def _in_range(position: Array, mode: str) -> tuple[Array, Array]:
 
 def _bit_mask(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """bmsk: b ones from bit a on."""
-    mode, type_ = words.choice("clamp", "wrap"), words.only_type()
-    if mode is None or type_ is not _B32:
-        raise Unsupported
+    mode, type_ = words.one_of("clamp", "wrap"), words.only_type()
+    require(type_ is _B32)
 
     def function(a: Array, b: Array) -> Array:
         first, _ = _in_range(a, mode)
@@ -69,9 +67,8 @@ def _bit_mask(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand])
 
 def _extend(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """szext: the low b bits of a, extended by zeros or by the sign."""
-    mode, type_ = words.choice("clamp", "wrap"), words.only_type()
-    if mode is None or type_.name not in ("u32", "s32"):
-        raise Unsupported
+    mode, type_ = words.one_of("clamp", "wrap"), words.only_type()
+    require(type_.name in ("u32", "s32"))
 
     def function(a: Array, b: Array) -> Array:
         count, _ = _in_range(b, mode)
@@ -89,10 +86,9 @@ def _extend(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -
 def _dot2(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """dp2a: the two 16-bit numbers of a times the low or high two bytes of b, plus c."""
     second, first = words.type(), words.type()
-    half = words.choice("lo", "hi")
+    half = words.one_of("lo", "hi")
     words.finish()
-    if half is None or not {first.name, second.name} <= {"u32", "s32"}:
-        raise Unsupported
+    require({first.name, second.name} <= {"u32", "s32"})
     kinds = ["u" if t.name == "u32" else "i" for t in (first, second)]
     output = TYPES["s32" if "s32" in (first.name, second.name) else "u32"]
     start = 0 if half == "lo" else 2

@@ -9,7 +9,7 @@ import numpy as np
 from kgen.emulate.ptx.chunk import GENERIC_WINDOW_BITS, Mask
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import PRED, Builder, Decoder, apply, window
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, require
 from kgen.emulate.ptx.frontend.syntax import Operand, VectorOperand
 from kgen.emulate.ptx.types import TYPES, UNSIGNED, Array
 
@@ -57,10 +57,9 @@ def _pack(decoder: Decoder, target: Operand, source: VectorOperand, size: int) -
 def _convert_address(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """cvta: convert between an address in a state space and a generic address."""
     to_space = words.flag("to")
-    space = words.choice("global", "shared", "shared::cta", "local", "const", "param")
+    space = words.one_of("global", "shared", "shared::cta", "local", "const", "param")
     type_ = words.only_type()
-    if space is None or type_.size != 8:
-        raise Unsupported
+    require(type_.size == 8)
     base = np.uint64(window(space.removesuffix("::cta")))
     move = (lambda a: a - base) if to_space else (lambda a: a + base)
     return apply(decoder, operands, move, [_B64], _B64)
@@ -68,10 +67,8 @@ def _convert_address(decoder: Decoder, words: OpcodeWords, operands: Sequence[Op
 
 def _is_space(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """isspacep: whether a generic address lies in a state space's window."""
-    space = words.choice("global", "shared", "shared::cta", "local", "param", "param::entry")
+    space = words.one_of("global", "shared", "shared::cta", "local", "param", "param::entry")
     words.finish()
-    if space is None:
-        raise Unsupported
     number = window(space.partition("::")[0]) >> GENERIC_WINDOW_BITS
     highest = max(map(window, ("shared", "local", "param"))) >> GENERIC_WINDOW_BITS
 

@@ -102,9 +102,8 @@ def _wmma(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> 
     step = words.choice("load", "mma", "store")
     if step == "mma":
         return _multiply(decoder, words, operands)
-    which = words.choice("a", "b", "c", "d")
-    if which is None or (step == "load") == (which == "d"):
-        raise Unsupported
+    which = words.one_of("a", "b", "c", "d")
+    require((step == "load") != (which == "d"))
     type_ = words.type()
     space = space_of(words)
     shape = _shape(words)

@@ -11,7 +11,7 @@ from kgen.emulate.ptx.chunk import Mask, uniform
 from kgen.emulate.ptx.counting.traffic import Requests
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import PRED, U32, Decoder
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported, require
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, require
 from kgen.emulate.ptx.frontend.syntax import Operand, Register
 from kgen.emulate.ptx.ops.memory.loadstore import HINTS
 
@@ -40,9 +40,8 @@ def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> 
 
 
 def _copy(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-    cache = words.choice("ca", "cg")
-    if cache is None or not (words.flag("shared") or words.flag("shared::cta")):
-        raise Unsupported
+    cache = words.one_of("ca", "cg")
+    require(words.flag("shared") or words.flag("shared::cta"))
     if words.flag("L2::cache_hint"):
         operands = operands[:-1]
     require(words.flag("global") and len(operands) in (3, 4))

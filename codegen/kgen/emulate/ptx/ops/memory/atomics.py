@@ -14,7 +14,7 @@ from kgen.emulate.ptx.chunk import Mask, Violation
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported, require
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, require
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.memory.semantics import semantics_of
 from kgen.emulate.ptx.ops.memory.loadstore import by_window, space_of
@@ -63,10 +63,9 @@ def _build(
     type_ = words.type()
     count = int((words.choice("v2", "v4", "v8") or "v1")[1:])
     space = space_of(words)
-    name = words.choice(*_FUNCTIONS)
+    name = words.one_of(*_FUNCTIONS)
     words.finish()
-    if name is None or space not in ("", "global", "shared"):
-        raise Unsupported
+    require(space in ("", "global", "shared"))
     require(
         count <= 1 or (space != "shared" and name in _VECTOR_FUNCTIONS and type_.kind in _FLOATS)
     )

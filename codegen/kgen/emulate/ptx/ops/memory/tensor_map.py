@@ -56,11 +56,10 @@ def _tensormap(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]
 
 def _replace(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     tile, opaque = words.flag("tile"), words.flag("b1024")
-    name = words.choice("global_address", "rank", *_INDEXED, *_CHOICES)
+    name = words.one_of("global_address", "rank", *_INDEXED, *_CHOICES)
     space = (words.choice("global", "shared::cta") or "").removesuffix("::cta")
     type_ = words.only_type()
-    if name is None or not tile or not opaque or len(operands) != (3 if name in _INDEXED else 2):
-        raise Unsupported
+    require(tile and opaque and len(operands) == (3 if name in _INDEXED else 2))
     require(type_ is TYPES["b64" if name in _LONG else "b32"])
     if name in _CHOICES:
         _check_choice(decoder, name, decoder.constant(operands[1]))

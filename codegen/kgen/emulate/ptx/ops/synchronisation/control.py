@@ -88,10 +88,9 @@ def _barrier_reduction(
     decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand], aligned: bool
 ) -> Barrier:
     """bar.red: a reduction of a predicate over all threads that take part."""
-    name = words.choice("popc", "and", "or")
+    name = words.one_of("popc", "and", "or")
     type_ = words.only_type()
-    if name is None or (name == "popc") != (type_ is U32) or len(operands) not in (3, 4):
-        raise Unsupported
+    require((name == "popc") == (type_ is U32) and len(operands) in (3, 4))
     target = decoder.target(operands[0], type_)
     value = decoder.predicate(operands[-1])
     machine = decoder.machine

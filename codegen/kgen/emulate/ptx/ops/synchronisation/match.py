@@ -11,7 +11,7 @@ from kgen.emulate.ptx.exec.ctas import WARP
 from kgen.emulate.ptx.exec.operations import Collective
 from kgen.emulate.ptx.exec.waiting.member_masks import bits_of
 from kgen.emulate.ptx.frontend.decode import PRED, U32, Builder, Decoder
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, require
 from kgen.emulate.ptx.frontend.syntax import Operand
 
 _BIT = np.uint32(1) << np.arange(WARP, dtype=np.uint32)
@@ -20,10 +20,9 @@ _BIT = np.uint32(1) << np.arange(WARP, dtype=np.uint32)
 def _match(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
     """Build match: .any returns the members with the lane's value; .all returns all members if
     their values are equal."""
-    mode = words.choice("any", "all")
+    mode = words.one_of("any", "all")
     type_ = words.type()
-    if mode is None or not words.flag("sync") or type_.size not in (4, 8):
-        raise Unsupported
+    require(words.flag("sync") and type_.size in (4, 8))
     words.finish()
     first, second = decoder.pair(operands[0])
     target = decoder.target(first, U32)

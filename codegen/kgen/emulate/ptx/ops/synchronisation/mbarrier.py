@@ -15,7 +15,7 @@ from kgen.emulate.ptx.chunk import Mask, Violation, uniform
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action, Operation
 from kgen.emulate.ptx.frontend.decode import SINK, U32, Builder, Decoder
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported, require
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, require
 from kgen.emulate.ptx.frontend.syntax import Operand, Register
 from kgen.emulate.ptx.ops.synchronisation.mbarrier_objects import (
     objects_at,
@@ -30,9 +30,7 @@ _COUNT_SHIFT = 32
 
 
 def _mbarrier(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:
-    step = words.choice(*_STEPS)
-    if step is None:
-        raise Unsupported
+    step = words.one_of(*_STEPS)
     require(words.flag("b64"))
     return _STEPS[step](decoder, words, operands)
 

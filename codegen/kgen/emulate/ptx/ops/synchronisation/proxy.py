@@ -37,13 +37,11 @@ def _fence(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) ->
         return control.fence(decoder, words, operands)
     if words.flag("tensormap::generic"):
         return _tensor_map_fence(decoder, words, operands)
-    kind = words.choice("async", "alias", "async::generic")
+    kind = words.one_of("async", "alias", "async::generic")
     space = words.choice("global", "shared::cta", "shared::cluster")
     restricted = words.choice("sync_restrict::shared::cta", "sync_restrict::shared::cluster")
     words.drop(frozenset(["acquire", "release", "cluster"]))
     words.finish()
-    if kind is None:
-        raise Unsupported
     if kind == "alias":
         # Memory has no alias addresses in the emulator.
         return lambda mask: None
@@ -122,9 +120,8 @@ class _RegisterCounts:
 
 def _set_registers(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
     """setmaxnreg.inc or .dec, by a warpgroup."""
-    change = words.choice("inc", "dec")
-    if change is None or not (words.flag("sync") and words.flag("aligned")):
-        raise Unsupported
+    change = words.one_of("inc", "dec")
+    require(words.flag("sync") and words.flag("aligned"))
     words.flag("u32")
     words.finish()
     count = decoder.constant(operands[0])

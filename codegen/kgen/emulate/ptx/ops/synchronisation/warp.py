@@ -12,7 +12,7 @@ from kgen.emulate.ptx.exec.ctas import WARP
 from kgen.emulate.ptx.exec.operations import Action, Collective
 from kgen.emulate.ptx.exec.waiting.member_masks import bits_of, groups
 from kgen.emulate.ptx.frontend.decode import PRED, U32, Builder, Decoder
-from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, Unsupported, require
+from kgen.emulate.ptx.frontend.opcode_words import OpcodeWords, require
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.types import TYPES, Array
 
@@ -31,10 +31,9 @@ def _whole_rows(value: Array) -> Array:
 def _shuffle(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
     """shfl.sync d|p, a, b, c, membermask."""
     require(words.flag("sync"))
-    mode = words.choice("up", "down", "bfly", "idx")
+    mode = words.one_of("up", "down", "bfly", "idx")
     type_ = words.only_type()
-    if mode is None or type_ is not _B32 or len(operands) != 5:
-        raise Unsupported
+    require(type_ is _B32 and len(operands) == 5)
     first, second = decoder.pair(operands[0])
     target = decoder.target(first, _B32)
     found = decoder.target(second, PRED) if second is not None else None
@@ -90,10 +89,9 @@ def _gather(value: Array, lane: Array) -> Array:
 def _vote(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
     """vote.sync: all, any and uni give a predicate, ballot gives bits."""
     require(words.flag("sync"))
-    mode = words.choice("all", "any", "uni", "ballot")
+    mode = words.one_of("all", "any", "uni", "ballot")
     type_ = words.only_type()
-    if mode is None or type_ is not (_B32 if mode == "ballot" else PRED):
-        raise Unsupported
+    require(type_ is (_B32 if mode == "ballot" else PRED))
     target = decoder.target(operands[0], type_)
     value = decoder.predicate(operands[1])
     members = decoder.source(operands[2], U32)
@@ -131,10 +129,9 @@ def _active_mask(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operan
 def _reduce(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
     """redux.sync: a reduction over the members of a warp."""
     require(words.flag("sync"))
-    name = words.choice("add", "min", "max", "and", "or", "xor")
+    name = words.one_of("add", "min", "max", "and", "or", "xor")
     type_ = words.only_type()
-    if name is None or type_.dtype.itemsize != 4 or type_.dtype.kind not in "iu":
-        raise Unsupported
+    require(type_.dtype.itemsize == 4 and type_.dtype.kind in "iu")
     target = decoder.target(operands[0], type_)
     value = decoder.source(operands[1], type_)
     machine = decoder.machine
