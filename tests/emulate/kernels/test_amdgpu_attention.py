@@ -87,6 +87,42 @@ def test_blocks(target: str, fields: dict[str, int], tmp_path: Path) -> None:
     check(spec, target, tmp_path, **fields)
 
 
+PAGES: dict[str, tuple[str, dict[str, int], Attention]] = {
+    "one block": (
+        "gfx942", SMALL, attention(9, 96, heads=2, batch=2, page_size=32, pages=9, lse=True)
+    ),
+    "blocks from a window on": (
+        "gfx950", SMALL, attention(9, 192, heads=2, batch=2, page_size=96, window=40, **BOTTOM)
+    ),
+    "heads first": (
+        "gfx90a", SMALL,
+        attention(
+            5, 128, 20, heads=4, kv_heads=2, batch=3, out=24, dtype="bf16", page_size=64, pages=7,
+            kv_layout="bhsd", mask=(5, 128),
+        ),
+    ),
+    "blocks of 16 keys": (
+        "gfx1100", SMALL | {"block_n": 16}, attention(9, 96, heads=2, page_size=16, pages=9)
+    ),
+    "the model's choice": ("gfx1201", {}, attention(9, 96, 17, heads=2, batch=2, page_size=32)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_pages(name: str, tmp_path: Path) -> None:
+    """Pools whose pages batch elements share, with numbers of no page behind the valid keys."""
+    target, schedule, spec = PAGES[name]
+    check(spec, target, tmp_path, **schedule)
+
+
+def test_pages_that_do_not_fit() -> None:
+    spec = attention(9, 96, page_size=48)
+    with pytest.raises(ScheduleError, match=r"block_n=32 does not divide page_size=48, .*=16"):
+        pipeline.plan_with(spec, targets.find("gfx1100"), SMALL)
+    with pytest.raises(TargetError, match="page_size=48 is not supported by gfx942; give a multi"):
+        kgen.build(spec, targets=["gfx942"])
+
+
 def run(spec: Attention, target: str, *inputs: Any, profile: bool = False, **schedule: int) -> Any:
     """Outputs of the kernel on these inputs, and the emulator's report."""
     found = targets.find(target)

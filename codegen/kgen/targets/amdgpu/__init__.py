@@ -19,6 +19,7 @@ from kgen.targets.amdgpu.memory_cycles import memory_cycles
 from kgen.targets.amdgpu.occupancy import occupancy
 from kgen.targets.amdgpu.schedule import attention_candidates
 from kgen.targets.attention.fields import ATTENTION_FIELDS, refuse_other_fields
+from kgen.targets.attention.page_blocks import check_page_size
 from kgen.targets.base import (
     EXACT,
     Assembled,
@@ -108,6 +109,8 @@ class Amdgpu(Family):
         super().check_support(spec, target)
         if isinstance(spec, Attention):
             refuse_other_fields(spec, target, ATTENTION_FIELDS)
+            if spec.is_paged:
+                check_page_size(spec, target, attention_candidates.least_keys(spec, target))
 
     def maths(self, target: Target) -> tuple[Math, ...]:
         has_xf32 = matrix.available(target, DType.F32, Math.TF32)

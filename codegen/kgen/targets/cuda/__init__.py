@@ -12,6 +12,7 @@ from kgen.spec import Attention, Conv2d, DType, Elementwise, Formula, Math, Matm
 from kgen.spec.choices import WIDENED, BType
 from kgen.spec.formula import INTEGERS
 from kgen.targets.attention.fields import ATTENTION_FIELDS, refuse_other_fields
+from kgen.targets.attention.page_blocks import check_page_size
 from kgen.targets.base import (
     EXACT,
     Assembled,
@@ -115,12 +116,8 @@ class CudaFamily(Family):
         super().check_support(spec, target)
         if not isinstance(spec, Attention):
             return
-        refuse_other_fields(spec, target, ATTENTION_FIELDS | {"page_size", "pages"})
-        if spec.page_size is not None and spec.page_size % PIECE:
-            raise TargetError(
-                f"page_size={spec.page_size} is not supported by {target.name}; give a multiple of "
-                f"{PIECE}, the keys of a matrix instruction, or build for a CPU or Vulkan target"
-            )
+        refuse_other_fields(spec, target, ATTENTION_FIELDS)
+        check_page_size(spec, target, PIECE)
         size = max(spec.head, spec.out_head)
         if size > STAGED_HEAD and not target.has("cp_async"):
             raise TargetError(

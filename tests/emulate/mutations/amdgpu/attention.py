@@ -29,7 +29,15 @@ def wmma_attention() -> Program:
     return rendered("attention q=1x1x40x24,k=1x1x50x24 f16 lse", "gfx1100", schedule)
 
 
-PROGRAMS = (mfma_attention, wmma_attention)
+@cache
+def paged_attention() -> Program:
+    """Blocks of keys from a window on, which begins inside a page."""
+    schedule = MmaAttention(block_m=32, block_n=32, num_warps=2, num_stages=1)
+    options = "causal diagonal=bottom_right window=120 page_size=96 pages=9"
+    return rendered(f"attention q=2x2x17x16,k=2x1x288x16 f16 {options}", "gfx942", schedule)
+
+
+PROGRAMS = (mfma_attention, wmma_attention, paged_attention)
 
 RELEASE = r'^ *fence syncscope\("workgroup"\) release.*\n'
 BARRIER = r"^ *call void @llvm\.amdgcn\.s\.barrier\(\)\n"
@@ -39,6 +47,17 @@ SYNCHRONISE = RELEASE + BARRIER + ACQUIRE
 TURN = r"(?= *%more = )"
 
 MUTATIONS = (
+    *bugs(
+        paged_attention,
+        WRONG_RESULT,
+        ("table-of-another-element", r"(%table\.\w+\.index = add .*) %table\.\w+\.row,", r"\1 0,"),
+        ("page-of-the-block-before", r"(%table\.ahead\.column\.any = udiv i32) %key\.ahead,",
+         r"\1 %key.next,"),
+        ("row-in-the-page", r"(%v\.next\.in_page = mul .*) %in_page\.next,", r"\1 0,"),
+        ("bytes-of-a-page", r"(%v\.next\.page = mul .*) %page\.next,", r"\1 0,"),
+        ("first-key-of-the-page", r"(%k\.first\.in_page = mul .*) %in_page\.first,", r"\1 0,"),
+        times=None,
+    ),
     *bugs(
         mfma_attention,
         "race",

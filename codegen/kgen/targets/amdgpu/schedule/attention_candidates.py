@@ -75,6 +75,11 @@ def choose(spec: Attention, target: Target) -> MmaAttention:
     return found[0].schedule
 
 
+def least_keys(spec: Attention, target: Target) -> int:
+    """Return the keys of the smallest block."""
+    return _smallest(spec, target).block_n
+
+
 def _smallest(spec: Attention, target: Target) -> MmaAttention:
     """Return the first schedule whose tiles a matrix instruction divides."""
     for schedule in _space(spec):

@@ -45,6 +45,7 @@ from kgen.targets.amdgpu.plan.staging.registers import Staging
 from kgen.targets.attention.grid_limits import check_grid
 from kgen.targets.attention.head_matrices import HeadMatrices
 from kgen.targets.attention.key_limits import KeyLimits
+from kgen.targets.attention.page_blocks import check_page_blocks
 from kgen.targets.attention.softmax_units import SoftmaxUnits
 from kgen.targets.base import Target, launch_of
 from kgen.targets.batch import BatchCoordinate, BatchTerm, batch_coordinates
@@ -119,6 +120,25 @@ class MatrixAttentionPlan(AmdgpuPlan):
     def length_name(self) -> str:
         """Name of the i64 coordinate of the batch element; empty if the batch is 1."""
         return self.matrices.coordinate("batch")
+
+    # -- pages ---------------------------------------------------------------------------------
+
+    def head_terms(self, s: HeadStaging) -> tuple[BatchTerm, ...]:
+        """Return the terms of K or V that do not depend on the page."""
+        return tuple(term for term in s.batch_terms if term.name != self._page_of(s))
+
+    def page_bytes(self, s: HeadStaging) -> int:
+        """Return the bytes between pages of K or V."""
+        strides = {term.name: term.stride for term in s.batch_terms}
+        return strides.get(self._page_of(s), 0) * s.memory.itemsize
+
+    def _page_of(self, s: HeadStaging) -> str:
+        return f"{s.name}_page"
+
+    @property
+    def last_column(self) -> int:
+        """Number of the last page of a batch element in the page table."""
+        return self.spec.most_pages - 1
 
     # -- fragments -----------------------------------------------------------------------------
 
@@ -537,6 +557,7 @@ def tiles_of(spec: Attention, target: Target, schedule: MmaAttention) -> Attenti
     if tiles.held_registers + BASE_REGISTERS > target.limits["registers"]:
         tiles = dataclasses.replace(tiles, keeps_queries=False)
     _check_tiles(tiles, target)
+    check_page_blocks(spec, schedule.block_n)
     check_grid(HeadMatrices(spec=spec), target, schedule.block_m)
     _check_buffers(spec, target, schedule)
     return tiles

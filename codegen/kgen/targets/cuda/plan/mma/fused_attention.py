@@ -7,7 +7,6 @@ memory. T. Dao, FlashAttention-2, arXiv 2307.08691, section 3.
 from __future__ import annotations
 
 import dataclasses
-import math
 
 from kgen.errors import ScheduleError
 from kgen.schedule import MmaAttention, MmaMatmul
@@ -15,6 +14,7 @@ from kgen.spec import Attention, Matmul
 from kgen.targets.attention.grid_limits import check_grid
 from kgen.targets.attention.head_matrices import HeadMatrices
 from kgen.targets.attention.key_parts import check_parts, keys_of_part, matrices_of
+from kgen.targets.attention.page_blocks import check_page_blocks
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan import cuda_plan
 from kgen.targets.cuda.plan.attention.attention_plan import (
@@ -316,12 +316,7 @@ def _check(
             f"block_n={schedule.block_n} is less than {PIECE}, the keys of a matrix instruction; "
             f"try block_n={PIECE}"
         )
-    page_size = matrices.spec.page_size
-    if page_size is not None and page_size % schedule.block_n:
-        raise ScheduleError(
-            f"block_n={schedule.block_n} does not divide page_size={page_size}, and a block of "
-            f"keys is in one page; try block_n={math.gcd(page_size, schedule.block_n)}"
-        )
+    check_page_blocks(matrices.spec, schedule.block_n)
     if schedule.num_stages < 2:
         raise ScheduleError(
             f"num_stages={schedule.num_stages} leaves no stage to load while another is "
