@@ -60,27 +60,17 @@ def lives(lowered: Lowered) -> dict[str, Life]:
     return found
 
 
-def assembled(
-    name: str,
-    target: str,
-    graph: Graph,
-    lowered: Lowered,
-    plans: Mapping[int, KernelPlan],
-    keys: Mapping[Spec, str],
-) -> AssembledProgram:
-    """Return the program of the calls of one target.
-
-    `plans` maps the number of each call to its plan, `keys` each spec to its kernel's key in the
-    bundle.
-    """
-    return _Assembly(name, target, graph, lowered, plans, keys).all()
-
-
 #: Name of a constant, and the packing in which a kernel takes it.
 Order = tuple[str, Packing | None]
 
 
-class _Assembly:
+class Assembly:
+    """Assembly of the program of the calls of one target.
+
+    `plans` maps the number of each call to its plan, `keys` each spec to its kernel's key in the
+    bundle.
+    """
+
     def __init__(
         self,
         name: str,
@@ -112,7 +102,7 @@ class _Assembly:
         #: Place of each constant in each packing.
         self.by_order = self.placed_weights()
 
-    def all(self) -> AssembledProgram:
+    def assembled(self) -> AssembledProgram:
         inputs = {name: self.interface(name, buf) for name, buf in self.lowered.inputs.items()}
         outputs = {name: self.interface(name, buf) for name, buf in self.lowered.outputs.items()}
         states = tuple(

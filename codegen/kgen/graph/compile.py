@@ -21,7 +21,7 @@ import onnx
 from kgen import building, bundle, pipeline
 from kgen.cache import kernel_cache
 from kgen.errors import GraphError, KgenError, SpecError, TargetError
-from kgen.graph.assemble import assembled
+from kgen.graph.assemble import Assembly
 from kgen.graph.fusing.formulas import Fused
 from kgen.graph.fusing.fuse import fuse
 from kgen.graph.fusing.outputs import with_further_outputs
@@ -295,14 +295,8 @@ def compile_model(
     memory: dict[str, MemoryPlan] = {}
     for target in found:
         progress(f"packing weights for {target.name}")
-        made = assembled(
-            NAME,
-            target.name,
-            fused[target.name].graph,
-            lowered[target.name],
-            plans[target.name],
-            keys,
-        )
+        name, graph = target.name, fused[target.name].graph
+        made = Assembly(NAME, name, graph, lowered[name], plans[name], keys).assembled()
         programs.append(made.program)
         files.update(made.weights)
         memory[target.name] = made.memory

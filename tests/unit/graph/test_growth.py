@@ -17,7 +17,7 @@ import pytest
 from onnx import TensorProto as T
 
 from kgen import building
-from kgen.graph.assemble import assembled
+from kgen.graph.assemble import Assembly
 from kgen.graph.compile import load, lowered_for, planned
 from kgen.graph.fusing.limits import MOST_TEXT, characters, is_too_long
 from kgen.graph.memory import Life, plan
@@ -161,7 +161,7 @@ def calls_of(tmp_path: Path, make: Callable[[Maker, str, int], str], n: int) -> 
         calls = lowered_for(fused, chip)
         plans = planned(calls, chip)
         keys = unique_keys(plan.spec for plan in plans.values())
-        assembled("main", chip.name, fused.graph, calls, plans, keys)
+        Assembly("main", chip.name, fused.graph, calls, plans, keys).assembled()
 
     return counted(compiled)
 
