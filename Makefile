@@ -82,7 +82,9 @@ SELECTED = $(if $(CHANGED),$(or $(shell $(BIN)/python -m scripts.changed_tests $
 OTHER_CPU := tests/device/cpu --each-value-once -k 'not qemu' $(addprefix --ignore=tests/device/cpu/c_runtime/test_,\
     $(addsuffix .py,bundles differential hostile install other_systems sources))
 
-test: setup drivers format-check lint types $(if $(CHANGED),,gate) ## everything that CI runs; CHANGED=1: only what a change needs
+# Types are checked by one process, and the gate runs beside it.
+test: setup drivers ## everything that CI runs; CHANGED=1: only what a change needs
+	@$(MAKE) --no-print-directory -j2 format-check lint types $(if $(CHANGED),,gate)
 	$(PYTEST) $(SELECTED)
 	@test -n "$(CHANGED)" || ! grep -qwE 'avx512f|avx_vnni' /proc/cpuinfo || $(MAKE) --no-print-directory test-avx2 ARGS="$(OTHER_CPU)"
 

@@ -78,6 +78,19 @@ def confirming(search: Sequence[TimingCondition]) -> tuple[TimingCondition, ...]
     return (*search, *ALL_THREADS) if tuple(search) == ONE_THREAD else tuple(search)
 
 
+#: Name of a tensor or workspace, its bytes, and the value of each byte.
+Content = tuple[str, int, int]
+
+
+def contents_of(entry: KernelEntry) -> tuple[Content, ...]:
+    """Return the contents of a kernel's tensors and workspaces."""
+    integers = {p.name for p in entry.parameters if p.dtype.is_integer and p.dtype.itemsize >= 4}
+    return tuple(
+        (name, nbytes, INTEGERS if name in integers else FLOATS)
+        for name, nbytes in entry.sizes.items()
+    )
+
+
 @dataclass
 class SharedBuffers:
     """Buffers on a device that the kernels of one spec share, by name and size."""
@@ -85,17 +98,13 @@ class SharedBuffers:
     owner: Backend
     known: dict[tuple[str, int], Any] = field(default_factory=dict)
 
-    def of(self, entry: KernelEntry) -> dict[str, Any]:
+    def of(self, contents: Sequence[Content]) -> dict[str, Any]:
         """Return the buffers of a kernel's tensors and workspaces, by name."""
-        integers = {
-            p.name for p in entry.parameters if p.dtype.is_integer and p.dtype.itemsize >= 4
-        }
-        for name, nbytes in entry.sizes.items():
+        for name, nbytes, value in contents:
             if (name, nbytes) not in self.known:
                 buffer = self.known[name, nbytes] = self.owner.alloc(nbytes)
-                value = INTEGERS if name in integers else FLOATS
                 self.owner.copy_to_device(buffer, np.full(nbytes, value, np.uint8))
-        return {name: self.known[name, nbytes] for name, nbytes in entry.sizes.items()}
+        return {name: self.known[name, nbytes] for name, nbytes, _ in contents}
 
     def free(self) -> None:
         for buffer in self.known.values():
@@ -168,10 +177,11 @@ def calls_of(
     The calls of all kernels on one set are prepared before those on the next, so that Python's
     objects of a call have a similar distance in memory for each kernel.
     """
-    calls: list[list[Call]] = [[] for _ in kernels]
+    prepared = [(kernel, contents_of(entry), list[Call]()) for entry, kernel in kernels]
+    calls = [own for _, _, own in prepared]
     for buffers in sets:
-        for (entry, kernel), own in zip(kernels, calls, strict=True):
-            own.append(backend.prepare(kernel, buffers.of(entry)))
+        for kernel, contents, own in prepared:
+            own.append(backend.prepare(kernel, buffers.of(contents)))
     if len(sets) == 1:
         return [own[0] for own in calls]
     turns = itertools.cycle(range(len(sets)))

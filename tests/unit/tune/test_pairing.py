@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,7 +15,14 @@ from kgen.schedule import BlockedMatmul, CpuSplitMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Plan
 from kgen.tune import pairing
-from kgen.tune.pairing import ALL_THREADS, ONE_THREAD, DeviceRace, SharedBuffers, TimingCondition
+from kgen.tune.pairing import (
+    ALL_THREADS,
+    ONE_THREAD,
+    DeviceRace,
+    SharedBuffers,
+    TimingCondition,
+    contents_of,
+)
 from kgen_runtime.backends.cpu import CpuBackend
 from tests import needs
 
@@ -62,7 +70,8 @@ class Numbered:
 def test_cold_calls_take_the_next_set_each() -> None:
     """Kernels share the turns, and calls on one set are prepared together."""
     backend = Recorded()
-    kernels: list[tuple[None, str]] = [(None, "a"), (None, "b")]
+    entry = SimpleNamespace(parameters=(), sizes={})
+    kernels = [(entry, "a"), (entry, "b")]
     sets = [Numbered(number) for number in range(3)]
     calls = pairing.calls_of(backend, kernels, sets)  # type: ignore[arg-type]
     assert backend.made == [(name, number) for number in range(3) for name in "ab"]
@@ -102,7 +111,7 @@ def test_kernels_of_a_race_share_buffers() -> None:
     backend = CpuBackend(num_threads=1)
     buffers = SharedBuffers(backend)
     with pairing.loaded(backend, [plan(), plan()]) as kernels:
-        first, second = (buffers.of(entry) for entry, _ in kernels.values())
+        first, second = (buffers.of(contents_of(entry)) for entry, _ in kernels.values())
         assert first == second and len(buffers.known) == 3
         for call in pairing.calls_of(backend, list(kernels.values()), [buffers]):
             call()
