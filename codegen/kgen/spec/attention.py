@@ -82,8 +82,8 @@ class Attention(Spec):
     batch * keys / page_size. A pool has the axes pages, page_size, K/V heads and elements of a head
     in memory, or with `kv_layout="bhsd"` pages, K/V heads, page_size and elements. The input
     `page_table`, batch x (keys / page_size) in s32, has the page of each `page_size` keys of a
-    batch element. `kv_length` is then an input too. Pages behind it are not read, and may be any
-    number.
+    batch element. `kv_length` is then an input too. Entries behind it may be any number. Others are
+    clamped to the pages of the pools; a call from Python on the CPU raises ArgumentError for them.
 
     A mask of another dtype is added to the scores. `mask` is its shape, which broadcasts to batch x
     heads x queries x keys, and `mask_dtype` its dtype, by default that of q. `softcap` c > 0

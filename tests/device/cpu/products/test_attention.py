@@ -95,24 +95,16 @@ def test_blocks(fields: dict[str, int], dtype: str) -> None:
     check(spec, V3, **fields)
 
 
+@pytest.mark.parametrize("window", [40, None])
 @pytest.mark.parametrize("pack_v", [0, 1])
 @pytest.mark.parametrize(("size", "block_k"), [(16, 16), (8, 32), (64, 24), (1, 16)])
-def test_pages(size: int, block_k: int, pack_v: int) -> None:
+def test_pages(size: int, block_k: int, pack_v: int, window: int | None) -> None:
     """Pages shorter and longer than a block of keys, and a block that begins inside a page; pages
     that batch elements share, and numbers of no page behind the last valid key."""
     spec = attention(
-        3,
-        64,
-        13,
-        heads=4,
-        kv_heads=2,
-        batch=3,
-        out=9,
-        page_size=size,
-        pages=100 // size,
-        window=40,
-        **BOTTOM,
-    )
+        3, 64, 13, heads=4, kv_heads=2, batch=3, out=9, page_size=size, pages=100 // size,
+        window=window, **BOTTOM,
+    )  # fmt: skip
     check(spec, V3, **(SMALL | {"block_k": block_k, "pack_v": pack_v}))
 
 
@@ -242,10 +234,12 @@ MUTATIONS = {
 #: Bugs of kernels with pages.
 PAGE_MUTATIONS = {
     "table of another batch element": (r"mul nuw i64 %batch, 32", r"mul nuw i64 0, 32"),
-    "page of another key": (r"%t\.p(\d)\.column = udiv i64 %t\.key\d, 8",
-                            r"%t.p\1.column = udiv i64 %t.first, 8"),
-    "row of another page": (r"%page\.at\.row = urem i64 %page\.key, 8",
-                            r"%page.at.row = urem i64 %page, 8"),
+    "page of the block's first key": (r"%t\.p\.column = udiv i64 %t\.first, 8",
+                                      r"%t.p.column = udiv i64 %key, 8"),
+    "key of the vector's end": (r"%t\.below(\d) = sub nuw i64 %t\.key\d, %t\.first",
+                                r"%t.below\1 = add i64 0, 0"),
+    "page of a shorter size": (r"%page\.at\.row = urem i64 %page\.key, 8",
+                               r"%page.at.row = urem i64 %page.key, 7"),
     "weights of the first page": (r"getelementptr float, ptr %scores, i64 %page\.from",
                                   r"getelementptr float, ptr %scores, i64 0"),
     "rows behind the last page": (r"%page\.rows = sub i64 %page\.stop, %in\.page",
@@ -254,7 +248,7 @@ PAGE_MUTATIONS = {
 
 
 def paged() -> Attention:
-    fields: dict[str, Any] = {"window": 30, "page_size": 8, "pages": 20, "mask": (13, 64)}
+    fields: dict[str, Any] = {"page_size": 8, "pages": 20, "mask": (13, 64)}
     return attention(13, 64, 12, heads=4, kv_heads=2, batch=2, **BOTTOM, **fields)
 
 

@@ -133,6 +133,13 @@ class AttentionPlan(CpuPlan):
         return tuple((name, 0 if self.spec.is_paged else b, h) for name, (b, h, _) in each)
 
     @property
+    def has_vectors_in_pages(self) -> bool:
+        """Whether the keys of a vector are always in one page: blocks begin at whole vectors, and
+        so do pages."""
+        size = self.spec.page_size
+        return size is not None and size % self.lanes == 0 and not self.spec.has_window
+
+    @property
     def table_row(self) -> int:
         """Bytes of a batch element's row of the page table."""
         return self.spec.most_pages * DType.S32.itemsize
