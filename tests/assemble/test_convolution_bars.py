@@ -1,14 +1,17 @@
-"""The bar for implicit GEMM, which no update of a budget can move: at most 1.15 times the
-instructions per matrix instruction of the matmul with the same tile, and no spills."""
+"""The bars for implicit GEMM, which no update of a budget can move: at most 1.15 times the
+instructions per matrix instruction of the matmul with the same tile, no spills, no bank conflicts,
+and at most 1.1 times the sectors of memory that the bytes need."""
 
 from __future__ import annotations
 
 import pytest
 
-from kgen import pipeline, targets
+from kgen import bundle, pipeline, targets
+from kgen.check import profile
 from kgen.check.static import hot_loop
 from kgen.check.static.hot_loop import Loop
 from kgen.check.static.machine_code import MachineInstruction, parse_assembly, parse_cubin
+from kgen.check.verify.run import opened
 from kgen.spec import Conv2d, Matmul, Spec
 from kgen.spec.text import parse
 from kgen.targets.amdgpu.assemble import assembly
@@ -25,7 +28,14 @@ TILES = {
     "128x128x32": {"block_m": 128, "block_n": 128, "block_k": 32, "warp_m": 64, "warp_n": 64},
 }
 CASES = [(target, tile) for target in ("sm_80", "gfx942", "gfx1100") for tile in TILES]
-STAGES = {"sm_80": {"num_stages": 3, "split_k": 1}}
+CASES.append(("sm_90a", "128x128x32"))
+STAGES = {name: {"num_stages": 3, "split_k": 1} for name in ("sm_80", "sm_90a")}
+#: Smaller images, whose workgroups read alike.
+READ = (
+    "conv2d 1x64x14x14,64x64x3x3 f16 padding=1",
+    "conv2d 1x256x7x7,64x256x3x3 f16 padding=1",
+)
+MOST_SECTORS = 1.1
 
 
 def loop_of(spec: Spec, target: str, schedule: dict[str, int]) -> Loop:
@@ -57,6 +67,18 @@ def test_instructions_per_matrix_instruction(target: str, tile: str) -> None:
             loop = loop_of(each, target, TILES[tile])
             shares[each.op] = loop.instructions / loop.work
         assert shares["conv2d"] <= MOST * shares["matmul"], shares
+
+
+@pytest.mark.parametrize("text", READ)
+@pytest.mark.parametrize("target", ["sm_80", "gfx942", "gfx1100"])
+def test_sectors_and_bank_conflicts(target: str, text: str) -> None:
+    made = bundle.pack([pipeline.kernel(parse(text), targets.find(target))])
+    with opened(made) as reader:
+        counted = profile.profile_kernel(reader, reader.manifest.kernels[0])
+    assert counted.reason is None
+    found = profile.merged(counted.launches)
+    assert found["bank_conflicts"] == 0 < found["shared_wavefronts"]
+    assert found["global_sectors"] <= MOST_SECTORS * found["global_sectors_ideal"]
 
 
 def test_a_loop_that_divides_is_above_the_bar() -> None:
