@@ -23,6 +23,7 @@ import numpy as np
 
 from kgen import render
 from kgen.check.bench.timing import Run, in_turn
+from kgen.check.oracle.operations import depth
 from kgen.check.peers.peer import Peer
 from kgen.check.tensors import Bytes, empty_buffer
 from kgen.errors import DeviceError
@@ -96,17 +97,14 @@ class Arithmetic:
 
 
 def peak(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
-    """Return a peer with as many multiply-adds in registers as a product and its gelu.
+    """Return a peer with as many multiply-adds in registers as a contraction and its epilogue.
 
     Raises DeviceError for a type without an instruction.
     """
-    if device.backend != "cpu" or entry.op != "matmul":
-        raise DeviceError("against=peak supports matmuls on CPUs only; try against=read")
+    outputs, products = _products(entry, device, "peak")
     found = max(arithmetic(entry.inputs[0].dtype, find("native")), key=_rate)
-    total = math.prod(entry.spec[name] for name in ("m", "n", "k", "batch"))
-    instructions = total / found.multiply_adds
+    instructions = outputs * products / found.multiply_adds
     if found.lanes:
-        outputs = math.prod(entry.spec[name] for name in ("m", "n", "batch"))
         each = epilogue_multiply_adds(entry, find("native"))
         instructions += outputs * each / found.lanes
     rounds = max(1, round(instructions / found.count))
@@ -116,19 +114,27 @@ def peak(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -
     return Peer(name="peak", run=partial(code, rounds, memory.ctypes.data), keep=memory)
 
 
+def _products(entry: KernelEntry, device: DeviceInfo, peer: str) -> tuple[int, int]:
+    """Return the outputs of a contraction, and the products that each one adds. Raises
+    DeviceError for other operations and devices."""
+    if device.backend != "cpu" or entry.op not in ("matmul", "conv2d"):
+        raise DeviceError(
+            f"against={peer} supports matmuls and convolutions on CPUs only; try against=read"
+        )
+    return math.prod(entry.output.shape), depth(entry)
+
+
 def tiles(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
     """Return a peer with as many multiply-adds as a product, on AMX tiles that are loaded.
 
     Raises DeviceError on a CPU without AMX for this type.
     """
-    if device.backend != "cpu" or entry.op != "matmul":
-        raise DeviceError("against=tiles supports matmuls on CPUs only; try against=read")
+    outputs, products = _products(entry, device, "tiles")
     dtype = entry.inputs[0].dtype
     if not tile_product(dtype, find("native")):
         raise DeviceError(f"this CPU has no AMX tiles of {dtype}; try against=peak")
     (found,) = arithmetic(dtype, find("native"))
-    total = math.prod(entry.spec[name] for name in ("m", "n", "k", "batch"))
-    rounds = max(1, round(total / found.multiply_adds / found.count))
+    rounds = max(1, round(outputs * products / found.multiply_adds / found.count))
     memory = empty_buffer(TILES_BYTES)
     numbers = np.random.default_rng(0).standard_normal(TILES_BYTES // dtype.itemsize)
     if dtype.is_integer:

@@ -18,7 +18,7 @@ from kgen.check.bench import timing
 from kgen.check.peers import ceilings
 from kgen.check.tensors import empty_buffer
 from kgen.errors import DeviceError
-from kgen.spec import DType, Epilogue, Matmul
+from kgen.spec import Conv2d, DType, Epilogue, Matmul
 from kgen.targets import find
 from kgen.targets.cpu.assemble import assembly
 from kgen.targets.cpu.plan.amx.tiles import TILE_BYTES
@@ -87,7 +87,9 @@ def test_tiles_are_of_cpus_that_have_them(entry_for: EntryFor) -> None:
     entry = entry_for(Matmul(m=8, n=8, k=8, dtype=DType.F32))
     with pytest.raises(DeviceError, match="this CPU has no AMX tiles of f32; try against=peak"):
         peers.make("tiles", entry, {}, CPU)
-    with pytest.raises(DeviceError, match="against=tiles supports matmuls on CPUs only"):
+    with pytest.raises(
+        DeviceError, match="against=tiles supports matmuls and convolutions on CPUs only"
+    ):
         peers.make("tiles", entry_for(relu_of((8,))), {}, CPU)
 
 
@@ -138,6 +140,14 @@ def test_the_fastest_instruction_is_measured_not_looked_up(
         (rounds, *_) = cast("partial[object]", ceilings.peak(entry, {}, CPU).run).args
         assert rounds == round(512**3 / twice.multiply_adds / twice.count)
         assert ceilings.peak_rate(DType.F32) > 1.5 * 2 * ceilings._rate(real)
+
+
+@pytest.mark.integration
+def test_the_peak_of_a_convolution_is_that_of_its_product(entry_for: EntryFor) -> None:
+    conv = Conv2d(input=(2, 64, 20, 20), weights=(64, 16, 3, 3), padding=1, groups=4, dtype="f32")
+    runs = [ceilings.peak(entry_for(spec), {}, CPU).run for spec in (conv, conv.product)]
+    (first, *_), (second, *_) = (cast("partial[object]", run).args for run in runs)
+    assert first == second > 1
 
 
 def test_a_type_without_an_instruction_has_no_peak() -> None:
@@ -198,7 +208,9 @@ def test_the_fastest_way_is_taken() -> None:
 
 
 def test_kernels_without_products_have_no_peak(entry_for: EntryFor) -> None:
-    with pytest.raises(DeviceError, match="against=peak supports matmuls on CPUs only"):
+    with pytest.raises(
+        DeviceError, match="against=peak supports matmuls and convolutions on CPUs only"
+    ):
         peers.make("peak", entry_for(relu_of((8,))), {}, CPU)
     gpu = DeviceInfo(backend="cuda", index=0, name="test", kind="gpu")
     for name in ("read", "copy"):
