@@ -118,6 +118,12 @@ pa.body:
   %w.high = call i64 @llvm.smin.i64(i64 %w.right.elements, i64 15)
   %w.to.offset = mul nuw i64 %pa, 256
   %w.to = getelementptr i8, ptr %a.pack, i64 %w.to.offset
+  %w.y.isin = icmp ult i64 %w.y, 2
+  %w.y.all = and i1 true, %w.y.isin
+  %w.x.isin = icmp ult i64 %w.x, 4
+  %w.inside = and i1 %w.y.all, %w.x.isin
+  br i1 %w.inside, label %window.inner, label %window.outer
+window.outer:
   br label %ws.enter
 ws.enter:
   br label %ws.head
@@ -250,6 +256,32 @@ ws.latch:
   %ws.after = add nuw i64 %ws, 1
   br label %ws.head
 ws.done:
+  br label %window.joined
+window.inner:
+  %wi0.x = load <8 x float>, ptr %w.at.x, align 4
+  store <8 x float> %wi0.x, ptr %w.to, align 4
+  %wi1.from = getelementptr i8, ptr %w.at.x, i64 28
+  %wi1.x = load <8 x float>, ptr %wi1.from, align 4
+  %wi1.to = getelementptr i8, ptr %w.to, i64 28
+  store <8 x float> %wi1.x, ptr %wi1.to, align 4
+  %wi2.from = getelementptr i8, ptr %w.at.x, i64 120
+  %wi2.x = load <8 x float>, ptr %wi2.from, align 4
+  %wi2.to = getelementptr i8, ptr %w.to, i64 60
+  store <8 x float> %wi2.x, ptr %wi2.to, align 4
+  %wi3.from = getelementptr i8, ptr %w.at.x, i64 148
+  %wi3.x = load <8 x float>, ptr %wi3.from, align 4
+  %wi3.to = getelementptr i8, ptr %w.to, i64 88
+  store <8 x float> %wi3.x, ptr %wi3.to, align 4
+  %wi4.from = getelementptr i8, ptr %w.at.x, i64 240
+  %wi4.x = load <8 x float>, ptr %wi4.from, align 4
+  %wi4.to = getelementptr i8, ptr %w.to, i64 120
+  store <8 x float> %wi4.x, ptr %wi4.to, align 4
+  %wi5.from = getelementptr i8, ptr %w.at.x, i64 268
+  %wi5.x = load <8 x float>, ptr %wi5.from, align 4
+  %wi5.to = getelementptr i8, ptr %w.to, i64 148
+  store <8 x float> %wi5.x, ptr %wi5.to, align 4
+  br label %window.joined
+window.joined:
   br label %pa.latch
 pa.latch:
   %pa.after = add nuw i64 %pa, 1

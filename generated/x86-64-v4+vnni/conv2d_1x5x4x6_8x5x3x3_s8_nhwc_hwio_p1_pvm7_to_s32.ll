@@ -289,6 +289,12 @@ pa.body:
   %w.high = call i64 @llvm.smin.i64(i64 %w.right.elements, i64 15)
   %w.to.offset = mul nuw i64 %pa, 128
   %w.to = getelementptr i8, ptr %a.pack, i64 %w.to.offset
+  %w.y.isin = icmp ult i64 %w.y, 2
+  %w.y.all = and i1 true, %w.y.isin
+  %w.x.isin = icmp ult i64 %w.x, 4
+  %w.inside = and i1 %w.y.all, %w.x.isin
+  br i1 %w.inside, label %window.inner, label %window.outer
+window.outer:
   br label %ws.enter
 ws.enter:
   br label %ws.head
@@ -393,6 +399,20 @@ ws.latch:
   %ws.after = add nuw i64 %ws, 1
   br label %ws.head
 ws.done:
+  br label %window.joined
+window.inner:
+  %wi0.x = call <64 x i8> @llvm.masked.load.v64i8.p0(ptr align 1 %w.at.x, <64 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <64 x i8> zeroinitializer)
+  store <64 x i8> %wi0.x, ptr %w.to, align 1
+  %wi1.from = getelementptr i8, ptr %w.at.x, i64 30
+  %wi1.x = call <64 x i8> @llvm.masked.load.v64i8.p0(ptr align 1 %wi1.from, <64 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <64 x i8> zeroinitializer)
+  %wi1.to = getelementptr i8, ptr %w.to, i64 15
+  store <64 x i8> %wi1.x, ptr %wi1.to, align 1
+  %wi2.from = getelementptr i8, ptr %w.at.x, i64 60
+  %wi2.x = call <64 x i8> @llvm.masked.load.v64i8.p0(ptr align 1 %wi2.from, <64 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <64 x i8> zeroinitializer)
+  %wi2.to = getelementptr i8, ptr %w.to, i64 30
+  store <64 x i8> %wi2.x, ptr %wi2.to, align 1
+  br label %window.joined
+window.joined:
   %w.after = getelementptr i8, ptr %w.to, i64 45
   store <64 x i8> zeroinitializer, ptr %w.after, align 1
   br label %pa.latch

@@ -406,6 +406,23 @@ FAULTS = {
 }
 
 
+#: Faults of windows inside the image, which are copied without loops.
+INNER_FAULTS = {
+    "windows over the right end are inside": (r"(%w\.x\.isin = icmp ult i64 %w\.x), 4", r"\1, 5"),
+    "windows over the lower end are inside": (r"(%w\.y\.isin = icmp ult i64 %w\.y), 3", r"\1, 4"),
+    "a row of the kernel is that of another": (r"(%wi2\.from = .*) i64 72", r"\1 i64 84"),
+    "a segment lies too early": (
+        r"(%wi4\.to = getelementptr i8, ptr %w\.to,) i64 72",
+        r"\1 i64 68",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", INNER_FAULTS)
+def test_verification_sees_a_fault_of_inner_windows(name: str) -> None:
+    assert_seen(conv((2, 3, 5, 6), (8, 3, 3, 3), padding=1), *INNER_FAULTS[name], {})
+
+
 @pytest.mark.parametrize("name", FAULTS)
 def test_verification_sees_a_fault_of_the_copier(name: str) -> None:
     assert_seen(conv((2, 7, 5, 6), (8, 7, 3, 3), padding=1), *FAULTS[name])

@@ -8,6 +8,7 @@ fill value.
 
 from __future__ import annotations
 
+import itertools
 import math
 from functools import cached_property
 
@@ -23,6 +24,8 @@ from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.values import frozen
 
+#: Most vectors of a window that are copied without loops.
+MOST_UNROLLED = 48
 #: Bits of the narrowest elements that x86 loads under a computed mask, by feature.
 MASKED_BITS = {"avx2": 32, "avx512bw": 8}
 
@@ -34,6 +37,17 @@ def mainloop_of_windows(conv: Conv2d, target: Target) -> str:
     if tile_product(conv.dtype, target) is not None and not maps_b(implicit_gemm(conv)):
         return "amx"
     return "blis" if dot_for(conv.dtype, target) is None else "dot"
+
+
+@frozen
+class WindowVector:
+    """Vector of a window that lies wholly inside the image: bytes from the window's first element,
+    bytes in its packed row, and its valid elements (0 for all)."""
+
+    number: int
+    start: int
+    to: int
+    valid: int
 
 
 @frozen
@@ -113,6 +127,44 @@ class WindowedA:
     def kernel_axes(self) -> tuple[KernelAxis, ...]:
         """Axes of the kernel, without the last one if segments are rows of the kernel."""
         return kernel_axes(self.conv, self.axes[: self.conv.rank - self.rows_of_kernel])
+
+    @cached_property
+    def unrolled(self) -> tuple[WindowVector, ...]:
+        """Vectors of a window inside the image, in the order of their stores: the last vector of a
+        segment may overwrite the first elements of the next one. Empty if there are too many."""
+        size, count = self.elements.itemsize, self.vector.count
+        starts = [*range(0, self.segment_whole, count)]
+        valid = [0] * len(starts)
+        if self.segment_left:
+            starts.append(self.last_vector)
+            valid.append(0 if self.overlaps else self.segment_left)
+        places = itertools.product(*(range(axis.extent) for axis in self.kernel_axes))
+        segments = [
+            sum(i * axis.bytes_apart for i, axis in zip(place, self.kernel_axes, strict=True))
+            for place in places
+        ]
+        if self.blocking.k.is_split or len(segments) * len(starts) > MOST_UNROLLED:
+            return ()
+        return tuple(
+            WindowVector(
+                number=number * len(starts) + part,
+                start=offset + start * size,
+                to=(number * self.segment + start) * self.vector.itemsize,
+                valid=few,
+            )
+            for number, offset in enumerate(segments)
+            for part, (start, few) in enumerate(zip(starts, valid, strict=True))
+        )
+
+    @property
+    def ranges(self) -> tuple[tuple[str, int], ...]:
+        """Padded axes, each with the number of positions of a window inside the image; 0 if no
+        window is inside."""
+        reaches = self.conv.reaches
+        found = zip(self.axes, reaches, kernel_axes(self.conv, self.axes), strict=True)
+        return tuple(
+            (axis.name, max(0, axis.size - reach + 1)) for axis, reach, k in found if k.is_padded
+        )
 
     @property
     def positions(self) -> int:
