@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any
@@ -56,6 +56,7 @@ from kgen.graph.reading.loops import (
 from kgen.graph.reading.messages import MOST_LISTED, listed, shortened
 from kgen.graph.reading.model import Array, Dequantized, Model, Node, Shape, TensorType
 from kgen.graph.reading.order import shown_name, taken_by
+from kgen.graph.reading.sequences import SEQUENCES, Sequences, Unlisted, tensors_of
 from kgen.graph.reading.written_out import replaced
 from kgen_runtime.schema.program import Count
 
@@ -159,6 +160,10 @@ class _Walk:
         self.dequantized: dict[str, Dequantized] = {}
         self.types: dict[str, onnx.TypeProto] = {}
         self.open: set[str] = set()
+        #: Tensors of each sequence and of each optional value.
+        self.lists: dict[str, tuple[str, ...]] = {}
+        #: All values that nodes may read.
+        self.known: tuple[Container[str], ...] = (self.types, self.open, self.lists)
         self.nodes: list[Node] = []
         #: Unsupported operators, each with the name of a node.
         self.unsupported: list[tuple[str, str]] = []
@@ -266,13 +271,13 @@ class _Walk:
                 "export the model without it"
             )
         for value in node.input:
-            if value and value not in self.types and value not in self.open:
+            if value and not any(value in known for known in self.known):
                 raise GraphError(
                     f"node {name} ({node.op_type}) reads {value}, which no input, constant or "
                     "earlier node computes; export the model again"
                 )
         for value in node.output:
-            if value and (value in self.types or value in self.open):
+            if value and any(value in known for known in self.known):
                 raise GraphError(
                     f"node {name} ({node.op_type}) makes {value}, a name that another value "
                     "has; rename one of the values in the model"
@@ -286,9 +291,15 @@ class _Walk:
             try:
                 self._loop(node, name, depth)
             except Unrollable as why:
-                self.unsupported.append((node.op_type, f"{name} ({why})"))
-                self.open.update(v for v in node.output if v and v not in self.types)
+                self._refuse(node, name, str(why))
             return
+        if is_onnx and (node.op_type in SEQUENCES or self.lists.keys() & {*node.input}):
+            try:
+                if self._listed(node, name, depth):
+                    return
+            except Unlisted as why:
+                self._refuse(node, name, str(why))
+                return
         if is_onnx and node.op_type in ("Shape", "Size") and node.input[0] in self.types:
             self._keep(node.output[0], self._shape_of(node))
             return
@@ -358,6 +369,26 @@ class _Walk:
                 unfolded=unfolded,
             )
         )
+
+    def _refuse(self, node: onnx.NodeProto, name: str, why: str) -> None:
+        self.unsupported.append((node.op_type, f"{name} ({why})"))
+        self.open.update(v for v in node.output if v and v not in self.types)
+
+    def _listed(self, node: onnx.NodeProto, name: str, depth: int) -> bool:
+        """Replace a node of sequences or optional values; return whether it is one."""
+        if self.open.intersection(node.input) and node.op_type != "Identity":
+            self.open.update(filter(None, node.output))
+            return True
+        opset = self.opsets.get("", 1)
+        found = tensors_of(Sequences(
+            node=node, name=name, lists=self.lists, types=self.types, constants=self.constants,
+            opset=opset,
+        ))  # fmt: skip
+        if found is None:
+            return False
+        self._inlined([], found.nodes, depth)
+        self.lists.update(found.lists)
+        return True
 
     def _waits(self, node: onnx.NodeProto, is_onnx: bool) -> bool:
         """Whether an unsupported node would be replaced if its inputs' types were known."""
@@ -682,6 +713,11 @@ class _Walk:
         self._check_capacities()
         outputs = [o.name for o in self.proto.graph.output] + [count.size for count in self.counts]
         for name in outputs:
+            if name in self.lists:
+                raise GraphError(
+                    f"output {name} is a sequence or an optional value, and kgen supports tensors "
+                    "only; make each tensor in it an output of its own"
+                )
             if name not in self.types:
                 raise GraphError(
                     f"output {name} is not computed by any node; export the model again"

@@ -50,7 +50,13 @@ from kgen.graph.reading.definitions.scalar_functions import (
     PRelu,
     QuantizeLinear,
 )
-from kgen.graph.reading.definitions.selecting import GatherElements, OneHot, Pad, Scatter
+from kgen.graph.reading.definitions.selecting import (
+    GatherElements,
+    OneHot,
+    Pad,
+    Scatter,
+    SequenceInsert,
+)
 from kgen.graph.reading.definitions.sliding import (
     AveragePool,
     Conv,
@@ -99,4 +105,4 @@ FOLDED = (
     *BY_ATTRIBUTES,
 )
 CONTRIBUTED = (GroupQueryAttention, MultiHeadAttention, RotaryEmbedding, *OF_ONNX_RUNTIME)
-OPERATORS = (Conv, ConvTranspose, Loop, Scan, *CONTRIBUTED, *FOLDED)
+OPERATORS = (Conv, ConvTranspose, Loop, Scan, SequenceInsert, *CONTRIBUTED, *FOLDED)

@@ -30,6 +30,15 @@ class OneHot(OpRun):  # type: ignore[misc]
         return (np.moveaxis(found, -1, -1 if axis is None else axis),)
 
 
+class SequenceInsert(OpRun):  # type: ignore[misc]
+    """Insertion at a position from 0 to the number of tensors; ONNX's takes that number for 0."""
+
+    def _run(self, tensors: list[Array], new: Array, place: Any = None) -> tuple[list[Array]]:
+        at = len(tensors) if place is None else int(np.reshape(place, ()))
+        at = at + len(tensors) if at < 0 else at
+        return ([*tensors[:at], new, *tensors[at:]],)
+
+
 class Scatter(OpRun):  # type: ignore[misc]
     """ScatterElements without a reduction, which was called Scatter before opset 11."""
 
