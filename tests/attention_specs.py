@@ -73,7 +73,10 @@ def decoding(dtype: str) -> dict[str, tuple[Attention, dict[str, int]]]:
             attend(1, 127, 64, layout="bshd", kv_length=True, **groups),
             four,
         ),
-        "5 queries": (attend(5, 127, 40, lse=True, heads=8, kv_heads=2, batch=2, **BOTTOM), four),
+        "5 queries": (
+            attend(5, 127, 40, layout="bshd", lse=True, heads=8, kv_heads=2, batch=2, **BOTTOM),
+            four,
+        ),
         "16 queries": (
             attend(16, 1025, 16, heads=4, kv_length=True, **BOTTOM),
             {"packs_heads": 1, "split_k": 5},
@@ -112,6 +115,7 @@ def decoding(dtype: str) -> dict[str, tuple[Attention, dict[str, int]]]:
             both,
         ),
         "zeros for NaN": (attend(2, 71, 16, mask=(71,), empty_rows="no_nan", **groups), both),
+        "pages": (attend(3, 256, 16, page_size=64, pages=9, lse=True, **groups, **BOTTOM), both),
         "hidden for all": (
             attend(2, 71, 16, mask=(2, 1), mask_dtype="bool", lse=True, **groups),
             both,

@@ -205,6 +205,7 @@ def product(spec: Attention, number: int) -> Matmul:
         ("sm_80", 128, 128, True),
         ("sm_80", 21, 21, True),
         ("sm_80", 1, 2048, True),
+        ("gfx942", 1, 2048, True),
         ("vulkan1.3", 512, 512, True),
         ("vulkan1.3", 1, 2048, False),
     ],

@@ -38,17 +38,21 @@ def metadata(code_object: bytes) -> dict[str, Any]:
 
 
 def resources(code_object: bytes) -> Resources:
-    """Return registers per lane, spilled bytes per lane, LDS bytes per workgroup and code bytes."""
-    (kernel,) = metadata(code_object)["amdhsa.kernels"]
-    accumulators = kernel.get(".agpr_count", 0)
+    """Return registers per lane, spilled bytes per lane, LDS bytes per workgroup and code bytes;
+    the most that one of the kernels takes."""
+    kernels = metadata(code_object)["amdhsa.kernels"]
+
+    def most(*names: str) -> int:
+        return max(sum(int(kernel.get(name, 0)) for name in names) for kernel in kernels)
+
     return Resources(
         # `.vgpr_count` is the whole unified file on CDNA, accumulators included.
-        registers=kernel[".vgpr_count"],
-        accumulator_registers=accumulators,
-        scalar_registers=kernel[".sgpr_count"],
-        spills=REGISTER_BYTES * (kernel[".vgpr_spill_count"] + kernel[".sgpr_spill_count"]),
-        stack=kernel[".private_segment_fixed_size"],
-        shared_memory=kernel[".group_segment_fixed_size"],
+        registers=most(".vgpr_count"),
+        accumulator_registers=most(".agpr_count"),
+        scalar_registers=most(".sgpr_count"),
+        spills=REGISTER_BYTES * most(".vgpr_spill_count", ".sgpr_spill_count"),
+        stack=most(".private_segment_fixed_size"),
+        shared_memory=most(".group_segment_fixed_size"),
         code_bytes=elf.read(code_object).section(".text").size,
     )
 

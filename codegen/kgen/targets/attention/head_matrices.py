@@ -58,6 +58,14 @@ class HeadMatrices:
         """
         return {"batch": batch, "kv_head": head * self.spec.group, "in_group": head, "part": 0}
 
+    def packed_strides(self, size: int) -> dict[str, int]:
+        """Return the strides of matrices of `size` that lie one after another."""
+        found: dict[str, int] = {}
+        for name in reversed(self.sizes):
+            found[name] = size
+            size *= self.sizes[name]
+        return found
+
     def row_digits(self, head: int, query: int) -> tuple[Digit, ...]:
         """Return the digits of a row's number, given the strides between heads and queries.
 
@@ -69,11 +77,23 @@ class HeadMatrices:
         of_head = Digit(extent=group, stride=head)
         return (of_head,) if queries == 1 else (of_head, Digit(extent=queries, stride=query))
 
+    def check_rows(self) -> None:
+        """Check that the rows of a matrix are equally far apart in `out`, or in the workspace.
+
+        Raises ScheduleError.
+        """
+        _, head, query = self.spec.strides("out")
+        if not self.is_split and len(self.row_digits(head, query)) > 1:
+            raise ScheduleError(
+                f"packs_heads=1 needs rows of out that are equally far apart, and heads are {head} "
+                f"elements apart, queries {query}; try packs_heads=0, or split_k=2"
+            )
+
     @cached_property
     def output(self) -> Matmul:
         """Batched matmul whose output has the shape and strides of `out`, or packed parts in f32.
 
-        Raises ScheduleError if the rows of a matrix are not equally far apart in `out`.
+        Raises ScheduleError as `check_rows` does.
         """
         spec = self.spec
         sizes = tuple(self.sizes.values())
@@ -87,14 +107,10 @@ class HeadMatrices:
         )
         if self.is_split:
             return whole
+        self.check_rows()
         b, h, query = spec.strides("out")
-        digits, by_dim = self.row_digits(h, query), self.strides(b, h)
-        if len(digits) > 1:
-            raise ScheduleError(
-                f"packs_heads=1 needs rows of out that are equally far apart, and heads are {h} "
-                f"elements apart, queries {query}; try packs_heads=0, or split_k=2"
-            )
-        row, strides = digits[0].stride, tuple(by_dim[name] for name in self.sizes)
+        (digit,), by_dim = self.row_digits(h, query), self.strides(b, h)
+        row, strides = digit.stride, tuple(by_dim[name] for name in self.sizes)
         return dataclasses.replace(
             whole,
             ldc=row if self.rows > 1 else max(row, spec.out_head),

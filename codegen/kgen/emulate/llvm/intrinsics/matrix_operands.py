@@ -34,7 +34,8 @@ def fragments(m: Machine, value: Array, kind: str, *, is_signed: bool = True) ->
     """Return an operand as numbers [wave, lane, element]: float32, or float64 for the `WIDE`
     types."""
     waves = m.waves(_numbers(m, value, kind, is_signed))
-    return waves.reshape(-1, *waves.shape[2:])
+    # The other operand may differ between workgroups where this one does not.
+    return np.broadcast_to(waves, (m.workgroups, *waves.shape[1:])).reshape(-1, *waves.shape[2:])
 
 
 def flushed(m: Machine, value: Array, kind: str) -> Array:

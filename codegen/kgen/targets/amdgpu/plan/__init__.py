@@ -17,7 +17,7 @@ from kgen.schedule import (
 from kgen.spec import Attention, Elementwise, Matmul, Rowwise, Spec
 from kgen.targets.amdgpu.plan import elementwise
 from kgen.targets.amdgpu.plan.amdgpu_plan import AmdgpuPlan
-from kgen.targets.amdgpu.plan.attention import matrix_attention
+from kgen.targets.amdgpu.plan.attention import divided_attention, matrix_attention
 from kgen.targets.amdgpu.plan.matmul import direct, dot, fma, mma, pingpong
 from kgen.targets.amdgpu.plan.rows import rowwise
 from kgen.targets.base import Target
@@ -37,6 +37,8 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> AmdgpuPlan:
             return mma.plan(spec, target, schedule)
         case Matmul(), FmaMatmul():
             return fma.plan(spec, target, schedule)
+        case Attention(), MmaAttention() if schedule.split_k > 1:
+            return divided_attention.plan_divided_attention(spec, target, schedule)
         case Attention(), MmaAttention():
             return matrix_attention.plan_attention(spec, target, schedule)
         case Elementwise(), GpuStream():

@@ -13,11 +13,24 @@ from kgen_runtime.values import frozen
 
 @frozen
 class AmdgpuPlan(Plan):
-    """Plan of an AMD kernel with one launch."""
+    """Plan of an AMD kernel."""
 
     def stem(self, name: str) -> str:
         """Return the name of a tensor in the kernel."""
         return name
+
+    @property
+    def attributes(self) -> int:
+        """Number of the group of attributes of the kernel's function."""
+        return 0
+
+    def pointers(self, suffix: str = "") -> tuple[str, ...]:
+        """Return the kernel's arguments with their attributes; `suffix` ends tensors' names."""
+        tensors = (
+            f"noalias {'writeonly' if p.is_output else 'readonly'} %{self.stem(p.name)}{suffix}"
+            for p in self.spec.parameters
+        )
+        return (*tensors, *(f"%{w.name}" for w in self.workspaces))
 
     @property
     def threads(self) -> int:

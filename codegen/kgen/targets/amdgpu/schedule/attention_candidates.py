@@ -12,6 +12,7 @@ import contextlib
 import itertools
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from kgen.errors import ScheduleError
 from kgen.schedule import MmaAttention
@@ -33,6 +34,9 @@ from kgen.targets.amdgpu.schedule.cost_model import (
     SETUP_CLOCKS,
     SIMDS,
 )
+from kgen.targets.amdgpu.schedule.filling import SPLITS
+from kgen.targets.attention.head_matrices import HeadMatrices
+from kgen.targets.attention.key_parts import STATE_BYTES, matrices_of, packing_fills_blocks
 from kgen.targets.base import Candidate, Target
 from kgen.targets.powers_of_two import power_of_two
 from kgen_runtime.launch_limits import amdgpu_limits
@@ -60,8 +64,26 @@ IDLE_WAVES = 8
 
 def candidates(spec: Attention, target: Target) -> tuple[Candidate[MmaAttention], ...]:
     """Return all schedules that fit, the fastest first."""
-    found = (predicted(spec, target, schedule) for schedule in _space(spec))
-    return tuple(sorted((each for each in found if each), key=lambda each: each.seconds))
+    tried = (each for schedule in _space(spec) for each in _split(spec, target, schedule))
+    return tuple(sorted(tried, key=lambda each: each.seconds))
+
+
+def _split(
+    spec: Attention, target: Target, schedule: MmaAttention
+) -> Iterator[Candidate[MmaAttention]]:
+    """Yield the schedule if it fits, and with divided keys if CUs hold more workgroups than it
+    has."""
+    matrices, device = matrices_of(spec, schedule), device_of(target)
+    blocks = matrices.count * -(-matrices.rows // schedule.block_m)
+    for split in (1, *SPLITS):
+        found = predicted(spec, target, replace(schedule, split_k=split))
+        if found is not None:
+            yield found
+            per_unit = found.notes["workgroups/CU"]
+            assert isinstance(per_unit, float)
+            slots = int(per_unit * device.units)
+            if blocks >= slots or blocks * split > slots:
+                return
 
 
 def choose(spec: Attention, target: Target) -> MmaAttention:
@@ -90,7 +112,14 @@ def _smallest(spec: Attention, target: Target) -> MmaAttention:
 
 
 def _space(spec: Attention) -> Iterator[MmaAttention]:
-    queries = max(WAVE_QUERIES[0], power_of_two(spec.queries))
+    yield from _tiles(spec, spec.queries)
+    for tile in _tiles(spec, spec.group * spec.queries):
+        if packing_fills_blocks(spec, tile.block_m):
+            yield replace(tile, packs_heads=True)
+
+
+def _tiles(spec: Attention, matrix_rows: int) -> Iterator[MmaAttention]:
+    queries = max(WAVE_QUERIES[0], power_of_two(matrix_rows))
     for keys, rows, waves in itertools.product(BLOCKS_OF_KEYS, WAVE_QUERIES, WAVES):
         # Waves without queries still copy keys and values.
         is_larger = rows > queries or rows * waves > max(queries, IDLE_WAVES * rows)
@@ -123,14 +152,23 @@ def predicted(
         launch,
     )
     per_unit = held.workgroups / (2 if held.holder == "WGP" else 1)
-    blocks = spec.batch * spec.heads * -(-spec.queries // schedule.block_m)
+    matrices = matrices_of(spec, schedule)
+    blocks = matrices.count * -(-matrices.rows // schedule.block_m)
     together = min(per_unit, max(1.0, blocks / device.units))
     terms = _clocks(tiles, device, together)
     rounds = math.ceil(blocks / (device.units * together))
-    keys = spec.pairs / spec.queries + (schedule.block_m / 2 if spec.limits_keys else 0)
-    steps = max(1, math.ceil(min(keys, spec.keys) / schedule.block_n))
-    clocks = LAUNCH_CLOCKS + rounds * (SETUP_CLOCKS + 2 * MEMORY_LATENCY + steps * _together(terms))
+    queries = min(schedule.block_m, spec.queries) if matrices.packs_heads else schedule.block_m
+    keys = spec.pairs / spec.queries + (queries / 2 if spec.limits_keys else 0)
+    steps = math.ceil(min(keys, spec.keys) / schedule.block_n)
+    steps = max(1, math.ceil(steps / matrices.parts))
+    busy = rounds * steps * _together(terms)
     totals = {name: rounds * steps * value for name, value in terms.items()}
+    totals["dram"] = device.clock * sum(p.nbytes for p in spec.parameters) / device.dram
+    start = LAUNCH_CLOCKS + rounds * (SETUP_CLOCKS + 2 * MEMORY_LATENCY)
+    clocks = start + max(busy, totals["dram"])
+    if matrices.is_split:
+        totals["parts"] = _combination_clocks(matrices, device)
+        clocks += totals["parts"]
     return Candidate(
         schedule=schedule,
         seconds=clocks / device.clock,
@@ -142,6 +180,14 @@ def predicted(
             "registers": registers,
         },
     )
+
+
+def _combination_clocks(matrices: HeadMatrices, device: Device) -> float:
+    """Return the clocks of the kernel that combines parts of the keys, which caches hold."""
+    rows = matrices.count * matrices.rows
+    nbytes = rows * (matrices.spec.out_head * matrices.output.out.itemsize + STATE_BYTES)
+    moved = nbytes / (device.units * L1_BYTES_PER_CLOCK)
+    return LAUNCH_CLOCKS + SETUP_CLOCKS + 2 * MEMORY_LATENCY + moved
 
 
 def _together(terms: Mapping[str, float]) -> float:

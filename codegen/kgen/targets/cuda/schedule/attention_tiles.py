@@ -20,7 +20,7 @@ from kgen.schedule import MmaAttention, WgmmaAttention
 from kgen.spec import Attention
 from kgen.targets.attention.grid_limits import check_grid
 from kgen.targets.attention.head_matrices import HeadMatrices
-from kgen.targets.attention.key_parts import STATE_BYTES, matrices_of
+from kgen.targets.attention.key_parts import STATE_BYTES, matrices_of, packing_fills_blocks
 from kgen.targets.base import Candidate, Target
 from kgen.targets.cuda.devices import (
     L2_BYTES_PER_SM_CLOCK,
@@ -100,7 +100,7 @@ def _space(spec: Attention, target: Target) -> Iterator[AttentionSchedule]:
     for packs in (False, True):
         matrices = HeadMatrices(spec=spec, packs_heads=packs)
         for tile in _tiles(matrices, target):
-            if packs and not _fills_blocks(spec, tile):
+            if packs and not packing_fills_blocks(spec, tile.block_m):
                 continue
             packed = replace(tile, packs_heads=packs)
             yield packed
@@ -132,12 +132,6 @@ def _is_filled(matrices: HeadMatrices, block_m: int, block_n: int, least_keys: i
     block by mma.sync, and the one with the fewest keys."""
     queries = power_of_two(max(WARP_QUERIES[0], matrices.rows))
     return block_m < 2 * queries and block_n <= max(least_keys, power_of_two(matrices.spec.keys))
-
-
-def _fills_blocks(spec: Attention, tile: MmaAttention) -> bool:
-    """Return whether the queries of all heads of a K/V head need fewer blocks together."""
-    packed, of_head = (-(-n // tile.block_m) for n in (spec.group * spec.queries, spec.queries))
-    return packed < spec.group * of_head
 
 
 def _planned(

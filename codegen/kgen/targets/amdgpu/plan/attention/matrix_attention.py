@@ -32,19 +32,24 @@ from kgen.targets.amdgpu.plan.attention import head_staging
 from kgen.targets.amdgpu.plan.attention.head_staging import MAX_BUFFER, HeadStaging
 from kgen.targets.amdgpu.plan.attention.query_access import QueryAccess
 from kgen.targets.amdgpu.plan.attention.query_lanes import QueryLanes
+from kgen.targets.amdgpu.plan.attention.result_access import ResultAccess
 from kgen.targets.amdgpu.plan.attention.score_mask import ScoreMask
 from kgen.targets.amdgpu.plan.attention.wave_tiles import AttentionTiles
 from kgen.targets.amdgpu.plan.attention.weight_rounding import WeightRounding
 from kgen.targets.amdgpu.plan.lds.addressed_tiles import addressed, place
-from kgen.targets.amdgpu.plan.lds.banks import WIDEST
 from kgen.targets.amdgpu.plan.lds.tile import LdsTile
 from kgen.targets.amdgpu.plan.matmul.epilogue import MAKE_BUFFER
 from kgen.targets.amdgpu.plan.matmul.mma import fragment_loads, group_depth
-from kgen.targets.amdgpu.plan.staging.chunks import power_of_two_divisor
 from kgen.targets.amdgpu.plan.staging.registers import Staging
 from kgen.targets.attention.grid_limits import check_grid
 from kgen.targets.attention.head_matrices import HeadMatrices
 from kgen.targets.attention.key_limits import KeyLimits
+from kgen.targets.attention.key_parts import (
+    PARTS_SUFFIX,
+    STATES,
+    check_parts,
+    matrices_of,
+)
 from kgen.targets.attention.page_blocks import check_page_blocks
 from kgen.targets.attention.softmax_units import SoftmaxUnits
 from kgen.targets.base import Target, launch_of
@@ -71,28 +76,8 @@ def f32_literal(value: float) -> str:
 
 
 @frozen
-class OutputPiece:
-    """Consecutive elements of a query's result, in `registers` of MMA tile `tile`.
-
-    `element` is the distance in elements from the lane group's first element.
-    """
-
-    tile: int
-    registers: range
-    element: int
-
-    @property
-    def register(self) -> int:
-        return self.registers[0]
-
-    @property
-    def name(self) -> str:
-        return f"j{self.tile}.r{self.register}"
-
-
-@frozen
 class MatrixAttentionPlan(AmdgpuPlan):
-    """Plan of attention.ll.j2: each workgroup computes `block_m` queries of one head."""
+    """Plan of attention.ll.j2: each workgroup computes `block_m` rows of a matrix of queries."""
 
     spec: Attention
     schedule: MmaAttention
@@ -115,6 +100,42 @@ class MatrixAttentionPlan(AmdgpuPlan):
     @property
     def batch_coordinates(self) -> tuple[BatchCoordinate, ...]:
         return batch_coordinates(self.output)
+
+    @property
+    def is_split(self) -> bool:
+        """Whether a workgroup attends to a part of the keys, and stores the states of its rows."""
+        return self.matrices.is_split
+
+    @property
+    def part_name(self) -> str:
+        """Name of the i64 number of the part."""
+        return self.matrices.coordinate("part")
+
+    @property
+    def split_round(self) -> int:
+        return self.matrices.parts - 1
+
+    @property
+    def before_loop(self) -> str:
+        """Label of the block before the loop over blocks of keys."""
+        return "start" if self.is_split else "entry"
+
+    @property
+    def divides_rows(self) -> bool:
+        """Whether the number of a row stands for a head and a query."""
+        return self.matrices.packs_heads and self.spec.group > 1
+
+    @property
+    def has_queries(self) -> bool:
+        """Whether queries are computed from the numbers of rows, because positions limit keys."""
+        return self.divides_rows and self.spec.queries > 1
+
+    def pointers(self, suffix: str = "") -> tuple[str, ...]:
+        found = super().pointers(suffix)
+        if not self.is_split:
+            return found
+        read = tuple(p for p in found if "readonly" in p)
+        return (*read, "noalias writeonly %out", f"noalias writeonly %{STATES}")
 
     @property
     def length_name(self) -> str:
@@ -273,7 +294,7 @@ class MatrixAttentionPlan(AmdgpuPlan):
     @property
     def first_key(self) -> str | int:
         """First key of the workgroup's first block."""
-        return "%first_key" if self.spec.has_window else 0
+        return "%first_key" if self.spec.has_window or self.is_split else 0
 
     @property
     def end_key(self) -> str | int:
@@ -294,7 +315,7 @@ class MatrixAttentionPlan(AmdgpuPlan):
     def limits(self) -> KeyLimits:
         return KeyLimits(
             spec=self.spec,
-            warp_m=self.tiles.warp_m,
+            warp_m=self.spec.queries if self.divides_rows else self.tiles.warp_m,
             block_n=self.schedule.block_n,
             blocks=self.blocks,
             keys_end_inside=self.spec.kv_length or self.spec.keys % self.schedule.block_n != 0,
@@ -312,7 +333,7 @@ class MatrixAttentionPlan(AmdgpuPlan):
     @property
     def is_counted(self) -> bool:
         """Whether the number of blocks depends on the workgroup or on the input."""
-        return self.spec.kv_length or self.spec.limits_keys
+        return self.spec.kv_length or self.spec.limits_keys or self.is_split
 
     @cached_property
     def mask(self) -> ScoreMask | None:
@@ -320,9 +341,10 @@ class MatrixAttentionPlan(AmdgpuPlan):
             return None
         assert self.spec.mask_dtype is not None
         size = self.spec.mask_dtype.itemsize
-        b, h = (step * size for step in self.spec.mask_strides[:2])
+        b, h, query, _ = (step * size for step in self.spec.mask_strides)
         return ScoreMask(
             spec=self.spec,
+            rows=self.matrices.row_digits(h, query),
             lanes=self.tiles.lanes,
             tiles=len(self.tiles.key_tiles),
             terms=self.matrices.terms(self.matrices.strides(b, h)),
@@ -369,69 +391,8 @@ class MatrixAttentionPlan(AmdgpuPlan):
     # -- results -------------------------------------------------------------------------------
 
     @property
-    def out_width(self) -> int:
-        """Elements per access to the output."""
-        strides = self.output.batch_stride_c
-        steps = strides if isinstance(strides, tuple) else (strides or 0,)
-        row = self.output.out_strides[1] if self.spec.queries > 1 else 0
-        whole = math.gcd(self.spec.out_head, row, self.instruction.registers, *steps)
-        return power_of_two_divisor(whole, WIDEST // self.spec.out.itemsize)
-
-    @property
-    def out_type(self) -> FloatType:
-        return FloatType(dtype=self.spec.out, lanes=self.out_width)
-
-    @property
-    def out_sums(self) -> FloatType:
-        return self.out_type.of(DType.F32)
-
-    @property
-    def out_words(self) -> FloatType:
-        return self.out_type.words
-
-    @property
-    def rounds(self) -> bool:
-        return self.spec.out is not DType.F32
-
-    @property
-    def out_row_bytes(self) -> int:
-        return self.output.out_strides[1] * self.spec.out.itemsize
-
-    @property
-    def out_row_stride(self) -> int:
-        return self.output.out_strides[1]
-
-    @property
-    def casts_out(self) -> bool:
-        return self.out_words != self.out_type
-
-    @property
-    def lse_terms(self) -> tuple[BatchTerm, ...]:
-        queries, heads = self.spec.queries, self.spec.heads
-        return self.matrices.terms(self.matrices.strides(heads * queries, queries))
-
-    @property
-    def out_terms(self) -> tuple[BatchTerm, ...]:
-        b, h, _ = self.spec.strides("out")
-        return self.matrices.terms(self.matrices.strides(b, h))
-
-    @property
-    def out_pieces(self) -> tuple[OutputPiece, ...]:
-        i = self.instruction
-        return tuple(
-            OutputPiece(
-                tile=tile,
-                registers=range(register, register + self.out_width),
-                element=tile * i.m + register,
-            )
-            for tile in self.tiles.out_tiles
-            for register in range(0, i.registers, self.out_width)
-        )
-
-    def piece_ends(self, piece: OutputPiece) -> bool:
-        """Return whether a piece may lie past the end of a query's result."""
-        last = piece.element + self.instruction.registers * (self.tiles.group_count - 1)
-        return last + self.out_width > self.spec.out_head
+    def results(self) -> ResultAccess:
+        return ResultAccess(matrices=self.matrices, tiles=self.tiles)
 
     @property
     def outside(self) -> int:
@@ -481,14 +442,20 @@ class MatrixAttentionPlan(AmdgpuPlan):
                 "(ptr addrspace(8), i32, i32, i32 immarg)"
                 for t in loads
             ),
-            f"void @llvm.amdgcn.raw.ptr.buffer.store.{self.out_words.suffix}"
-            f"({self.out_words}, ptr addrspace(8), i32, i32, i32 immarg)",
+            f"void @llvm.amdgcn.raw.ptr.buffer.store.{self.results.words.suffix}"
+            f"({self.results.words}, ptr addrspace(8), i32, i32, i32 immarg)",
         ]
         if i.replicated:
             found.append("i32 @llvm.amdgcn.permlanex16.i32(i32, i32, i32, i32, i1, i1)")
         if i.replicated or self.rounding.in_words:
             found.append("i32 @llvm.amdgcn.perm(i32, i32, i32)")
-        if self.spec.lse:
+        if self.is_split:
+            found.append("float @llvm.fma.f32(float, float, float)")
+            found.append(
+                "void @llvm.amdgcn.raw.ptr.buffer.store.v2f32"
+                "(<2 x float>, ptr addrspace(8), i32, i32, i32 immarg)"
+            )
+        elif self.spec.lse:
             found.append("float @llvm.amdgcn.log.f32(float)")
             found.append(
                 "void @llvm.amdgcn.raw.ptr.buffer.store.f32"
@@ -503,7 +470,9 @@ class MatrixAttentionPlan(AmdgpuPlan):
     @property
     def notes(self) -> tuple[str, ...]:
         most = "up to " if self.is_counted else ""
+        split = f"keys divided into {self.matrices.parts} parts, results of each in workspaces"
         return (
+            *((split,) if self.is_split else ()),
             f"online softmax over {most}{counted(self.blocks, 'block')} of "
             f"{self.schedule.block_n} keys; {'queries, ' * self.tiles.keeps_queries}scores and "
             "results stay in registers",
@@ -523,10 +492,13 @@ class MatrixAttentionPlan(AmdgpuPlan):
 
 
 def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> MatrixAttentionPlan:
-    """Return the plan. Raises ScheduleError for blocks that do not fit."""
+    """Return the plan; if keys are divided, of the first kernel.
+
+    Raises ScheduleError for blocks that do not fit.
+    """
     tiles = tiles_of(spec, target, schedule)
     threads = schedule.num_warps * target.subgroup
-    matrices = HeadMatrices(spec=spec)
+    matrices = matrices_of(spec, schedule)
     output = matrices.output
     q, k, v = map(matrices.access, "qkv")
     k = dataclasses.replace(k, row=k.k, k=k.row, inner="k")
@@ -534,18 +506,30 @@ def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> M
     grid = (blocks.cols, blocks.rows, blocks.batch)
     # A tile describes a block of `out`; `lse` has other axes.
     tile = None if spec.lse else blocks.by_coordinates
-    return MatrixAttentionPlan(
+    launch = launch_of(spec, grid, threads, tile)
+    if matrices.is_split:
+        names = (name for name in launch.arguments if name != "lse")
+        entry_point = spec.key + PARTS_SUFFIX
+        launch = dataclasses.replace(launch, entry_point=entry_point, arguments=(*names, STATES))
+    plan = MatrixAttentionPlan(
         spec=spec,
         target=target,
         schedule=schedule,
         template="amdgpu/attention.ll.j2",
-        launches=(launch_of(spec, grid, threads, tile),),
+        launches=(launch,),
         matrices=matrices,
         tiles=tiles,
         q=QueryAccess(access=q, tiles=tiles),
         k=_staging(k, tiles, target),
         v=_staging(v, tiles, target),
     )
+    for name, rows in (("q", plan.q), ("mask", plan.mask)):
+        if rows is not None and rows.divides_rows and rows.matrix_bytes >= MAX_BUFFER:
+            raise ScheduleError(
+                f"packs_heads=1 spans {rows.matrix_bytes} B of {name}; {target.name} allows "
+                f"{MAX_BUFFER - 1}; try packs_heads=0"
+            )
+    return plan
 
 
 def tiles_of(spec: Attention, target: Target, schedule: MmaAttention) -> AttentionTiles:
@@ -558,7 +542,10 @@ def tiles_of(spec: Attention, target: Target, schedule: MmaAttention) -> Attenti
         tiles = dataclasses.replace(tiles, keeps_queries=False)
     _check_tiles(tiles, target)
     check_page_blocks(spec, schedule.block_n)
-    check_grid(HeadMatrices(spec=spec), target, schedule.block_m)
+    check_parts(spec, schedule)
+    matrices = matrices_of(spec, schedule)
+    matrices.check_rows()
+    check_grid(matrices, target, schedule.block_m)
     _check_buffers(spec, target, schedule)
     return tiles
 
@@ -626,11 +613,6 @@ def _check_tiles(tiles: AttentionTiles, target: Target) -> None:
         raise ScheduleError(
             f"num_stages={schedule.num_stages} is not supported by {target.name}, whose blocks of "
             "keys pass through registers to one buffer; try num_stages=1"
-        )
-    if schedule.split_k > 1 or schedule.packs_heads:
-        raise ScheduleError(
-            f"split_k={schedule.split_k},packs_heads={int(schedule.packs_heads)} is not supported "
-            f"by {target.name}; try split_k=1,packs_heads=0"
         )
     if tiles.lds_bytes > (limit := target.limits["shared_memory"]):
         raise ScheduleError(

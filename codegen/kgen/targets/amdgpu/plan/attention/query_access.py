@@ -7,14 +7,25 @@ import math
 from kgen.targets.amdgpu.plan.attention.wave_tiles import AttentionTiles
 from kgen.targets.amdgpu.plan.lds.banks import WIDEST
 from kgen.targets.amdgpu.plan.staging.chunks import power_of_two_divisor
-from kgen.targets.contraction.access import AccessMap
+from kgen.targets.contraction.access import AccessMap, Digit
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.values import frozen
 
 
+def in_bytes(digits: tuple[Digit, ...], itemsize: int) -> tuple[Digit, ...]:
+    """Return digits with strides in bytes."""
+    return tuple(Digit(extent=each.extent, stride=each.stride * itemsize) for each in digits)
+
+
+def span(digits: tuple[Digit, ...]) -> int:
+    """Return the distance from the first row to the last one."""
+    return sum(each.stride * (each.extent - 1) for each in digits)
+
+
 @frozen
 class QueryAccess:
-    """Loads of a lane's slots of its queries; the buffer begins at the workgroup's first query."""
+    """Loads of a lane's slots of its queries; the buffer begins at the workgroup's first query, or
+    at the first one of the matrix if queries are not equally far apart."""
 
     access: AccessMap
     tiles: AttentionTiles
@@ -65,8 +76,23 @@ class QueryAccess:
         return str(self.stored_slot) != self.slot_type
 
     @property
+    def divides_rows(self) -> bool:
+        """Whether queries are not equally far apart: a row is a head and a query."""
+        return len(self.access.row) > 1
+
+    @property
+    def row_digits(self) -> tuple[Digit, ...]:
+        """Digits of a row's number; strides in bytes."""
+        return in_bytes(self.access.row, self.access.dtype.itemsize)
+
+    @property
     def row_stride(self) -> int:
-        return self.access.row[0].stride
+        return 0 if self.divides_rows else self.access.row[0].stride
+
+    @property
+    def matrix_bytes(self) -> int:
+        """Bytes of the buffer of a whole matrix."""
+        return span(self.row_digits) + self.head_bytes
 
     @property
     def row_bytes(self) -> int:

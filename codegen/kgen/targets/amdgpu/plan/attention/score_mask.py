@@ -6,10 +6,12 @@ import math
 from collections.abc import Iterator
 
 from kgen.spec import Attention, DType
+from kgen.targets.amdgpu.plan.attention.query_access import span
 from kgen.targets.amdgpu.plan.attention.query_lanes import QueryLanes
 from kgen.targets.amdgpu.plan.lds.banks import WIDEST
 from kgen.targets.amdgpu.plan.staging.chunks import power_of_two_divisor
 from kgen.targets.batch import BatchTerm
+from kgen.targets.contraction.access import Digit
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.values import frozen
 
@@ -40,10 +42,12 @@ class MaskVector:
 class ScoreMask:
     """Mask elements that a lane reads for `tiles` MMA tiles of keys.
 
-    `terms` are the batch terms of an address, in bytes.
+    `terms` are the batch terms of an address, in bytes. `rows` are the digits of a row's number. If
+    rows are not equally far apart, the buffer begins at row 0 of the matrix.
     """
 
     spec: Attention
+    rows: tuple[Digit, ...]
     lanes: QueryLanes
     tiles: int
     terms: tuple[BatchTerm, ...]
@@ -55,7 +59,21 @@ class ScoreMask:
 
     @property
     def query_bytes(self) -> int:
-        return self.spec.mask_strides[2] * self.dtype.itemsize
+        return 0 if self.divides_rows else self.rows[0].stride
+
+    @property
+    def divides_rows(self) -> bool:
+        return len(self.rows) > 1
+
+    @property
+    def wraps(self) -> str:
+        """IR flags of sums of offsets, which are negative for rows that do not exist."""
+        return "nsw" if self.divides_rows else "nuw nsw"
+
+    @property
+    def matrix_bytes(self) -> int:
+        """Bytes of the buffer of a whole matrix."""
+        return span(self.rows) + self.row_nbytes
 
     @property
     def key_bytes(self) -> int:

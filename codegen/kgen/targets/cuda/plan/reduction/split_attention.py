@@ -12,7 +12,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import MmaAttention
 from kgen.spec import Attention, DType
 from kgen.targets.attention.head_matrices import HeadMatrices
-from kgen.targets.attention.key_parts import STATE_BYTES, STATES
+from kgen.targets.attention.key_parts import STATE_BYTES, STATES, head_strides, split_tile
 from kgen.targets.attention.softmax_units import SoftmaxUnits
 from kgen.targets.base import Target
 from kgen.targets.batch import BatchTerm
@@ -95,12 +95,7 @@ class CombinationPlan(OutputPlan):
         return self._terms(STATE_BYTES)
 
     def _terms(self, row_bytes: int) -> tuple[BatchTerm, ...]:
-        matrix = self.schedule.split_k * self.parted.rows * row_bytes
-        packs = self.schedule.packs_heads
-        head = self.spec.queries * row_bytes if packs else matrix
-        of_kv_head = matrix if packs else matrix * self.spec.group
-        strides = {"batch": of_kv_head * self.spec.kv_heads, "kv_head": of_kv_head}
-        return self.heads.terms(strides | {"in_group": head})
+        return self.heads.terms(head_strides(self.parted, row_bytes))
 
 
 @frozen
@@ -146,12 +141,7 @@ def plan_split_attention(
     version = max(part.ptx_version, ptx_version(target, spec))
     combination = _plan_combination(part, version)
     (launch,) = part.launches
-    tile = launch.tile
-    if tile is not None:
-        count, *shape = tile.shape
-        tile = dataclasses.replace(
-            tile, shape=(count // schedule.split_k, *shape), parts=schedule.split_k
-        )
+    tile = split_tile(launch.tile, schedule.split_k)
     arguments = tuple(PARTS if name == "out" else name for name in launch.arguments)
     to_workspaces = dataclasses.replace(launch, arguments=arguments, tile=tile)
     rows = part.matrices.count * part.matrices.rows
