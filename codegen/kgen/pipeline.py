@@ -68,10 +68,11 @@ def _schedule_with(
     ranked = [draft, family.choose(spec, target), *family.alternatives(spec, target)]
     wanted = [s for s in ranked if s.mainloop == overrides.get(MAINLOOP, s.mainloop)]
     if not wanted:
-        known = ", ".join(dict.fromkeys(s.mainloop for s in ranked))
+        name, known = overrides[MAINLOOP], ", ".join(dict.fromkeys(s.mainloop for s in ranked))
+        remarks = family.remarks(family.plan(spec, target, draft))
+        why = "".join(f" ({remark})" for remark in remarks if f" {name}: " in remark)
         raise ScheduleError(
-            f"mainloop={overrides[MAINLOOP]} is not supported by {target.name} for {spec.key}; "
-            f"take {known}"
+            f"mainloop={name} is not supported by {target.name} for {spec.key}{why}; take {known}"
         )
     best = next((s for s in wanted if names <= set(s.names)), wanted[0])
     return dataclasses.replace(best, origin=ScheduleOrigin.USER)

@@ -437,7 +437,7 @@ def _whole(name: str, text: str, given: str, example: str = "1024") -> int:
     """Return `text` as an integer; `given` is the option's whole value, for the message."""
     if not _WHOLE.fullmatch(text):
         what = _shown(text) if text == given else f"{_shown(given)}: {_shown(text)}"
-        raise SpecError(f"--{name} {what} is not an integer; give one such as {example}")
+        raise SpecError(f"{_option(name)} {what} is not an integer; give one such as {example}")
     return int(text)
 
 
@@ -459,7 +459,13 @@ def _number(name: str, text: str | None, default: float) -> float:
     try:
         return float(text)
     except ValueError:
-        raise SpecError(f"--{name} {_shown(text)} is not a number; give one such as 0.5") from None
+        raise SpecError(
+            f"{_option(name)} {_shown(text)} is not a number; give one such as 0.5"
+        ) from None
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")
 
 
 def _shown(text: str) -> str:

@@ -128,7 +128,7 @@ class Conv2d(Spec):
         if self.constant and self.product_layout is None:
             raise SpecError(
                 f"constant={','.join(self.constant)} needs weights that are a matrix, not "
-                f"weight_layout={self.weight_layout}; take weight_layout=ohwi"
+                f"weight_layout={self.weight_layout}; take layout=nhwc,weight_layout=ohwi"
             )
         product = self.product
         for name in ("out_dtype", "epilogue", "epilogue_shapes", "epilogue_dtypes", "constant"):

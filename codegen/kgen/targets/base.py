@@ -377,8 +377,9 @@ class Family(ABC):
             ("math", spec.math, spec.transforms is None or self.has_winograd, "math=exact"),
         ):
             if not supported:
+                beside = "" if nhwc else f" with layout={spec.layout}"
                 raise TargetError(
-                    f"{name}={value} is not supported by {target.name} for conv2d; take "
+                    f"{name}={value} is not supported by {target.name} for conv2d{beside}; take "
                     f"{only}, or compile an ONNX model, which has no such limit"
                 )
         images = 1 if nhwc else spec.images

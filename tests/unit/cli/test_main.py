@@ -32,6 +32,7 @@ def run(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
     return status, captured.out, captured.err
 
 
+HEADS = "q=1x1x4x8,k=1x1x16x8"
 BUILD = ("build", "--shape", "16x16x16", "--target", "sm_80")
 
 
@@ -101,6 +102,14 @@ def build(**options: str) -> list[str]:
         (
             build(batch="2", batch_stride="a=x"),
             "--batch-stride a=x is not an integer for each dimension; give one such as 1024",
+        ),
+        (
+            build(op="attention", shape=HEADS, page_size="x"),
+            "--page-size x is not an integer; give one such as",
+        ),
+        (
+            build(op="attention", shape=HEADS, mask_value="x"),
+            "--mask-value x is not a number; give one such as",
         ),
         (
             build(op="softmax", shape="4x4", axes="x"),

@@ -148,7 +148,7 @@ def test_text_and_defaults() -> None:
             | {"epilogue_shapes": {"padding": "1"}},
             "has an operand padding",
         ),
-        ({"weight_layout": "oihw", "constant": ("b",)}, "take weight_layout=ohwi"),
+        ({"weight_layout": "oihw", "constant": ("b",)}, "take layout=nhwc,weight_layout=ohwi"),
         ({"b_dtype": "s8"}, "b_dtype=s8 requires dtype=f32, not f16; "),
         ({"b_dtype": "s4"}, "b_dtype=s4 is not supported by conv2d; take bf16, f16, s8"),
         ({"epilogue": "x * v", "epilogue_shapes": {"v": "mx1"}}, "give v=n"),

@@ -139,6 +139,10 @@ def test_the_model_chooses_warpgroups_where_tma_can_copy() -> None:
         "mma.sync instead of wgmma: rows of q start at multiples of 8 bytes, and TMA requires "
         "multiples of 16"
     )
+    with pytest.raises(
+        ScheduleError, match=r"k1x1x512x60_f16 \(mma\.sync instead of wgmma: rows of q"
+    ):
+        pipeline.schedule_for(odd.spec, TARGET, {"mainloop": "wgmma"})
     plan = pipeline.plan(spec, TARGET, chosen)
     assert not any("instead of" in each for each in family.remarks(plan))
 
