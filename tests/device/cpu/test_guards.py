@@ -37,11 +37,6 @@ def run_guarded(name: str, count: int, seed: int = 0, missing: int = 0) -> str:
     return f"{last}: {done.stderr}"
 
 
-@pytest.mark.parametrize("name", X86)
-def test_no_access_outside_any_buffer(name: str) -> None:
-    assert not run_guarded(name, 40)
-
-
 def test_no_access_outside_any_buffer_under_qemu() -> None:
     for name in ("aarch64-neon", "aarch64-neon+dotprod"):
         assert not run_guarded(name, 16)
@@ -49,7 +44,7 @@ def test_no_access_outside_any_buffer_under_qemu() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", X86)
-def test_no_access_outside_any_buffer_of_many(name: str) -> None:
+def test_no_access_outside_any_buffer(name: str) -> None:
     """Each target has cases of its own: what the templates share is seen on any of them."""
     assert not run_guarded(name, 80, seed=1 + X86.index(name))
 
