@@ -42,6 +42,7 @@ from kgen.targets.cpu.plan.matmul import MOST_PADDING
 from kgen.targets.cpu.plan.packing.compensation import START_BYTES
 from kgen.targets.cpu.plan.packing.mapped_b import maps_b
 from kgen.targets.cpu.plan.packing.packed_a import ROW_PADDING
+from kgen.targets.cpu.plan.packing.packed_windows import segment_of
 from kgen.targets.cpu.plan.packing.panel import b_is_packed
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 
@@ -114,8 +115,13 @@ def _blocks(table: MatmulTable, spec: Matmul, unit: Column | int, k_unit: int) -
     """Add blocks around a register tile: rows in multiples of `unit`, K in those of `k_unit`."""
     table.put(mc=balanced(spec.m, table["most_mc"], unit))
     table.put(nc=rounded_up(table["most_nc"], table["nr"]))
-    whole = table["most_kc"] >= spec.k
-    table.put(kc=np.where(whole, spec.k, balanced(spec.k, table["most_kc"], k_unit)))
+    most, segment = table["most_kc"], segment_of(spec)
+    parts = balanced(spec.k, most, k_unit)
+    if segment and segment % k_unit == 0:
+        # Blocks of whole segments of windows, or equal parts of a segment, are packed fastest.
+        within = balanced(segment, most, k_unit)
+        parts = np.where(most >= segment, balanced(spec.k, most, segment), within)
+    table.put(kc=np.where(most >= spec.k, spec.k, parts))
 
 
 def _block_axes(spec: Matmul, *, must_pack_a: bool, must_pack_b: bool) -> dict[str, Sequence[int]]:

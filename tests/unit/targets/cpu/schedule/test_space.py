@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from kgen import targets
 from kgen.errors import KgenError
 from kgen.schedule import BlockedMatmul, CpuMatmul
-from kgen.spec import ConstantOperand, DType, Layout, Matmul
+from kgen.spec import ConstantOperand, Conv2d, DType, Layout, Matmul
 from kgen.targets.base import Target
+from kgen.targets.contraction.implicit_gemm import implicit_gemm
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.schedule.space import MatmulSpace, spaces
 
@@ -188,3 +189,17 @@ def test_candidates_are_distinct_and_in_order(rows: list[tuple[int, ...]], repea
     columns = {str(i): column for i, column in enumerate(table.T)}
     found = MatmulSpace(kind=CpuMatmul, columns=columns).where(np.ones(len(table), bool))
     assert np.array_equal(np.stack([*found.columns.values()], axis=1), np.unique(table, axis=0))
+
+
+def test_blocks_of_k_do_not_cut_segments_of_windows_anywhere() -> None:
+    """A row of a 3x3 kernel with 64 channels is a segment of 192 elements: blocks of K are whole
+    segments, or equal parts of one."""
+    target = targets.find("x86-64-v4")
+    spec = implicit_gemm(Conv2d(input=(1, 64, 32, 32), weights=(64, 64, 3, 3), dtype="f32"))
+    (space,) = spaces(spec, target, {"pack_a": 1}, "blis")
+    depths = {int(kc) for kc in space.columns["kc"]}
+    assert {192, 384, 576} <= depths
+    assert all(kc % 192 == 0 or 192 % kc == 0 for kc in depths), depths
+    product = Matmul(m=spec.m, n=spec.n, k=spec.k, dtype="f32", layout="nt")
+    (space,) = spaces(product, target, {"pack_a": 1}, "blis")
+    assert 288 in space.columns["kc"]

@@ -12,10 +12,10 @@ import itertools
 import math
 from functools import cached_property
 
-from kgen.spec import Conv2d
+from kgen.spec import Conv2d, Matmul
 from kgen.targets.base import Target
 from kgen.targets.contraction.access import images
-from kgen.targets.contraction.implicit_gemm import implicit_gemm
+from kgen.targets.contraction.implicit_gemm import ImplicitGemm, are_windows, implicit_gemm
 from kgen.targets.contraction.window_axes import KernelAxis, WindowAxis, kernel_axes, window_axes
 from kgen.targets.cpu.plan.amx.tiles import tile_product
 from kgen.targets.cpu.plan.extents import Blocking
@@ -37,6 +37,22 @@ def mainloop_of_windows(conv: Conv2d, target: Target) -> str:
     if tile_product(conv.dtype, target) is not None and not maps_b(implicit_gemm(conv)):
         return "amx"
     return "blis" if dot_for(conv.dtype, target) is None else "dot"
+
+
+def has_rows_of_kernel(conv: Conv2d) -> bool:
+    """Return whether the segments of windows are rows of the kernel."""
+    return conv.groups == 1 and conv.dilations[-1] == 1 and conv.kernel[-1] > 1
+
+
+def length_of_segment(conv: Conv2d) -> int:
+    return conv.weights[1] * (conv.kernel[-1] if has_rows_of_kernel(conv) else 1)
+
+
+def segment_of(spec: Matmul) -> int:
+    """Return the elements of a segment of windows that are packed as A; 0 if A is a matrix."""
+    if not (isinstance(spec, ImplicitGemm) and are_windows(spec)):
+        return 0
+    return 0 if spec.operation.transforms else length_of_segment(spec.operation)
 
 
 @frozen
@@ -112,12 +128,11 @@ class WindowedA:
     @property
     def rows_of_kernel(self) -> bool:
         """Whether segments are rows of the kernel; otherwise single positions."""
-        conv = self.conv
-        return conv.groups == 1 and conv.dilations[-1] == 1 and conv.kernel[-1] > 1
+        return has_rows_of_kernel(self.conv)
 
     @property
     def segment(self) -> int:
-        return self.conv.weights[1] * (self.conv.kernel[-1] if self.rows_of_kernel else 1)
+        return length_of_segment(self.conv)
 
     @cached_property
     def axes(self) -> tuple[WindowAxis, ...]:
