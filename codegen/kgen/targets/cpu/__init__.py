@@ -215,30 +215,28 @@ class CpuFamily(Family):
             reason = f"one fused multiply-add per term, in {spec.accumulate}"
         else:
             reason = f"products and sums are rounded, in {spec.accumulate}"
+        factor, operand_error = 4.0, 0.0
         if conv and conv.transforms:
             from kgen.targets.cpu.plan.kernels.transformed_tiles import roundings
 
             # Each position sums C = K / 9 products, so sqrt(C) = sqrt(K) / 3.
-            count = roundings(conv, target)
-            return Tolerance(
-                accumulate=spec.accumulate,
-                factor=4.0 / KERNEL,
-                function_error=error,
-                operand_error=count * spec.accumulate.unit_roundoff,
-                reason=f"{reason}; {count} roundings in transforms; |A| |B| is that of the "
-                "transformed operands",
-            )
+            factor, count = factor / KERNEL, roundings(conv, target)
+            operand_error = count * spec.accumulate.unit_roundoff
+            reason += f"; {count} roundings in transforms; |A| |B| is that of the "
+            reason += "transformed operands"
         return Tolerance(
-            accumulate=spec.accumulate, factor=4.0, function_error=error, reason=reason
+            accumulate=spec.accumulate,
+            factor=factor,
+            function_error=error,
+            operand_error=operand_error,
+            reason=reason,
         )
 
     def complete(
         self, spec: Spec, target: Target, schedule: Schedule, given: Collection[str]
     ) -> Schedule:
-        """Return the schedule with the fields that follow from others, except for `given`.
-
-        A schedule that does not fit is accepted; its plan raises an error with a value that fits.
-        """
+        """Return the schedule with the fields that follow from others, except for `given`. A
+        schedule that does not fit is accepted; its plan raises an error with a value that fits."""
         if isinstance(spec, Matmul | Conv2d) and isinstance(schedule, BlockedMatmul):
             return adapt.completed(spec, target, schedule, given)
         if isinstance(spec, Rowwise) and isinstance(schedule, kinds.CpuStream):
@@ -328,25 +326,22 @@ class CpuFamily(Family):
 
 
 def _tolerance_of_formula(spec: Rowwise | Elementwise, target: Target) -> Tolerance:
-    factor = 4.0 if isinstance(spec, Rowwise) else 1.0
+    flushed: tuple[str, ...] = ()
     if spec.compute is DType.F64:
-        return Tolerance(
-            accumulate=DType.F64, factor=factor, function_error=F64_ERROR, reason=F64_REASON
-        )
-    if isinstance(spec, Elementwise):
-        return Tolerance(
-            accumulate=DType.F32,
-            factor=factor,
-            function_error=ELEMENTWISE_ERROR,
-            reason="exp2 and log2 by polynomials, to about two units in the last place of f32",
-        )
-    digits = digits_of(spec)
+        error, reason = F64_ERROR, F64_REASON
+    elif isinstance(spec, Elementwise):
+        error = ELEMENTWISE_ERROR
+        reason = "exp2 and log2 by polynomials, to about two units in the last place of f32"
+    else:
+        digits, flushed = digits_of(spec), flushed_outputs(spec, target)
+        error = FUNCTION_ERRORS.get(digits, ELEMENTWISE_ERROR)
+        reason = f"exp2 and log2 by polynomials with digits for {digits}; sums in f32"
     return Tolerance(
-        accumulate=DType.F32,
-        factor=factor,
-        function_error=FUNCTION_ERRORS.get(digits, ELEMENTWISE_ERROR),
-        flushed_outputs=flushed_outputs(spec, target),
-        reason=f"exp2 and log2 by polynomials with digits for {digits}; sums in f32",
+        accumulate=DType.F64 if spec.compute is DType.F64 else DType.F32,
+        factor=4.0 if isinstance(spec, Rowwise) else 1.0,
+        function_error=error,
+        flushed_outputs=flushed,
+        reason=reason,
     )
 
 
@@ -381,10 +376,8 @@ def plan_matmul(spec: Matmul, target: Target, schedule: BlockedMatmul) -> Matmul
 
 
 def plan_convolution(conv: Conv2d, target: Target, schedule: BlockedMatmul) -> MatmulPlan:
-    """Plan a convolution as the product of its windows and weights.
-
-    Windows of a single pixel make it a matmul.
-    """
+    """Plan a convolution as the product of its windows and weights. Windows of a single pixel make
+    it a matmul."""
     spec = implicit_gemm(conv)
     if is_matrix(conv):
         return plan_matmul(spec, target, schedule)

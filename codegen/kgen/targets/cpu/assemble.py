@@ -24,9 +24,7 @@ COMMON_FEATURES = {"x86_64": ("fast-dpwssd",), "aarch64": ("reserve-x18",)}
 
 def assemble(source: Source, plan: CpuPlan) -> Assembled:
     """Return the machine code and its IR. Raises AssembleError if LLVM or the linker refuses it.
-
-    The code uses only the plan's features, which are also its `requires`.
-    """
+    The code uses only the plan's features, which are also its `requires`."""
     arch = plan.target.arch
     obj = compile_object(source.text, arch, plan.features)
     code = next(s for s in elf.read(obj).sections if s.has(elf.SHF_EXECINSTR) and s.size)

@@ -33,11 +33,8 @@ WHOLE = {DType.F32: 2.0**23, DType.F64: 2.0**52}
 
 @frozen
 class CpuRenderer(LlvmRenderer):
-    """Renderer of floats.
-
-    SSE2 lacks two instructions: additions replace rounding to whole numbers, and f64 arithmetic,
-    in which the product of two f32 is exact, replaces fused multiply-adds.
-    """
+    """Renderer of floats. SSE2 lacks two instructions: additions replace rounding to whole numbers,
+    and f64 arithmetic, in which the product of two f32 is exact, replaces fused multiply-adds."""
 
     @property
     def native(self) -> frozenset[str]:
@@ -135,11 +132,9 @@ class CpuRenderer(LlvmRenderer):
         ]
 
     def to_bf16(self, result: str, x: str) -> list[str]:
-        """Return the lines that round f32 to bf16, the upper half of its bits.
-
-        They add 0x7FFF, or 0x8000 if the lowest bit of the upper half is set, so ties round to
-        even. A NaN gets a bit in the upper half, so that it stays a NaN.
-        """
+        """Return the lines that round f32 to bf16, the upper half of its bits. They add 0x7FFF, or
+        0x8000 if the lowest bit of the upper half is set, so ties round to even. A NaN gets a bit
+        in the upper half, so that it stays a NaN."""
         t, bits = self.type, self.type.of(DType.S32)
         return [
             f"{result}.bits = bitcast {t} {x} to {bits}",
@@ -156,11 +151,9 @@ class CpuRenderer(LlvmRenderer):
         ]
 
     def to_f16_by_magic(self, result: str, x: str) -> list[str]:
-        """Return the lines that round f32 to the values of f16.
-
-        They add 1.5 * 2^13 * p to the magnitude and subtract it again, which rounds to ten bits; p
-        is the magnitude's power of two, at least 2^-14. A result of 65520 or more is infinite.
-        """
+        """Return the lines that round f32 to the values of f16. They add 1.5 * 2^13 * p to the
+        magnitude and subtract it again, which rounds to ten bits; p is the magnitude's power of
+        two, at least 2^-14. A result of 65520 or more is infinite."""
         t, bits = self.type, self.type.of(DType.S32)
         least, shift = bits.constant((127 - 14) << 23), bits.constant((13 << 23) + (1 << 22))
         infinity = t.constant(math.inf)
@@ -268,10 +261,8 @@ def renderer_of(dtype: DType, lanes: int, target: Target) -> CpuRenderer | CpuWh
 
 
 def on_bits(spec: Elementwise) -> bool:
-    """Return whether the kernel computes on the bits of 16-bit elements.
-
-    The expression must be exact and use only primitives that CpuBitsRenderer has.
-    """
+    """Return whether the kernel computes on the bits of 16-bit elements. The expression must be
+    exact and use only primitives that CpuBitsRenderer has."""
     renderer = CpuBitsRenderer(dtype=spec.dtype, type=Vector(count=1, scalar="i16"))
     return spec.dtype.itemsize == 2 and spec.is_exact and renderer.has(*spec.calls)
 

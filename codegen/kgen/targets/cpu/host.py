@@ -19,10 +19,8 @@ CACHE = Path("/sys/devices/system/cpu/cpu0/cache")
 
 
 def native() -> Target:
-    """Return the target of this machine, or the one that $KGEN_NATIVE names.
-
-    A named target has the core and the caches of its level. Raises TargetError.
-    """
+    """Return the target of this machine, or the one that $KGEN_NATIVE names. A named target has the
+    core and the caches of its level. Raises TargetError."""
     if (name := settings.native_name()) is None:
         return this_machine()
     if (named := with_suffixes(name)) is None:

@@ -73,10 +73,8 @@ COMMON_LIMITS = {"l3_bytes": 32 << 20, "stack_bytes": 256 * 1024}
 @frozen
 class Level:
     """Instruction-set level. Schedules are chosen for `core` unless a target names another one.
-
     `suffixes` are features that a target's name may add, in any combination. `limits` are the
-    values of the names in `LIMITS`.
-    """
+    values of the names in `LIMITS`."""
 
     arch: str
     features: Sequence[str]

@@ -71,10 +71,8 @@ def page21(data: bytearray, at: int, value: int, position: int) -> None:
 
 
 def low12(shift: int) -> Write:
-    """Return the function that patches ADD (`shift` 0) or a load or store of 2**shift bytes.
-
-    Bits 0-11 of the address, shifted right by `shift`, go to bits 10-21 of the instruction.
-    """
+    """Return the function that patches ADD (`shift` 0) or a load or store of 2**shift bytes. Bits
+    0-11 of the address, shifted right by `shift`, go to bits 10-21 of the instruction."""
 
     def patch(data: bytearray, at: int, value: int, position: int) -> None:
         insert(data, at, ((value & 0xFFF) >> shift) << 10)

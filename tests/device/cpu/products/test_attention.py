@@ -277,7 +277,7 @@ def test_verification_finds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"block_k": 20}, "block_k=20 is not a multiple of the 8 elements of a vector; try block_"),
+        ({"block_k": 20}, "block_k=20 is not a multiple of 8, the elements of a vector; try "),
         ({"mr": 6, "nv": 3, "block_q": 12}, "mr=6 and nv=3 need 23 registers; x86-64-v3 has 16"),
         ({"mr": 8, "nv": 2, "block_q": 16}, "has 16; try mr=4"),
         ({"mr": 1, "nv": 9}, "has 16; try nv=7"),

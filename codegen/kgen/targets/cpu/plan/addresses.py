@@ -34,10 +34,8 @@ class Origin:
 
 
 def origin(tensor: str, terms: Iterable[tuple[str, int]]) -> Origin:
-    """Return the origin that adds `terms` to a tensor's pointer.
-
-    Each term is a pair: the name of a value, and its stride in bytes.
-    """
+    """Return the origin that adds `terms` to a tensor's pointer. Each term is a pair: the name of a
+    value, and its stride in bytes."""
     base, steps = f"%{tensor}", []
     for value, stride in terms:
         result = f"%{tensor}.{value}"
@@ -62,11 +60,9 @@ class Tensors:
 
     @cached_property
     def b_strides(self) -> tuple[int, ...]:
-        """Strides of B in bytes along the batch, K and N.
-
-        In a prepacked B they are strides along the batch, runs of K and columns of panels. In a B
-        that is no matrix, those along K and N are of a panel that was copied to scratch memory.
-        """
+        """Strides of B in bytes along the batch, K and N. In a prepacked B they are strides along
+        the batch, runs of K and columns of panels. In a B that is no matrix, those along K and N
+        are of a panel that was copied to scratch memory."""
         size = self.spec.b_type.itemsize
         if self.packed_b is not None:
             panels, steps, width, depth = self.packed_b.shape[-4:]

@@ -167,9 +167,7 @@ class CpuPlan(Plan):
 @frozen
 class Run:
     """`length` consecutive elements, taken as unrolled vectors, single vectors and a masked tail.
-
-    All counts are elements: [0, unrolled) by `step`, [unrolled, whole) by `vector`, then `tail`.
-    """
+    All counts are elements: [0, unrolled) by `step`, [unrolled, whole) by `vector`, then `tail`."""
 
     length: int
     vector: int
@@ -290,12 +288,17 @@ def check_registers(target: Target, needed: int, fields: str, remedy: str) -> No
         )
 
 
-def check_task(schedule: CpuStream, unit: int) -> None:
-    if schedule.task % unit:
+def check_multiple(schedule: Schedule, field: str, unit: int, reason: str) -> None:
+    value = getattr(schedule, field)
+    if value % unit:
         raise ScheduleError(
-            f"task={schedule.task} is not a multiple of {unit}, the elements of "
-            f"unroll={schedule.unroll} vectors; try task={-(-schedule.task // unit) * unit}"
+            f"{field}={value} is not a multiple of {unit}, {reason}; "
+            f"try {field}={-(-value // unit) * unit}"
         )
+
+
+def check_task(schedule: CpuStream, unit: int) -> None:
+    check_multiple(schedule, "task", unit, f"the elements of unroll={schedule.unroll} vectors")
 
 
 def check_unroll(schedule: CpuStream | CpuTransposed, why: str = "") -> None:

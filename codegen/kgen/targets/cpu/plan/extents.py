@@ -11,11 +11,9 @@ from kgen_runtime.values import frozen
 
 @frozen
 class BlockedAxis:
-    """M, N or K, divided into blocks, and blocks into tiles.
-
-    Properties of type str are LLVM operands (:meth:`operand`). `name` is the operand of the current
-    block's extent if blocks differ, `tiled` that of its extent in whole tiles.
-    """
+    """M, N or K, divided into blocks, and blocks into tiles. Properties of type str are LLVM
+    operands (:meth:`operand`). `name` is the operand of the current block's extent if blocks
+    differ, `tiled` that of its extent in whole tiles."""
 
     name: str
     tiled: str
@@ -39,7 +37,6 @@ class BlockedAxis:
 
     @property
     def first(self) -> int:
-        """Extent of the first block."""
         return min(self.extent, self.block)
 
     @property
@@ -52,12 +49,10 @@ class BlockedAxis:
 
     @property
     def size(self) -> str:
-        """Extent of the current block."""
         return self.operand(self.name, self.first)
 
     @property
     def has_tile(self) -> bool:
-        """Whether there is a whole tile."""
         return self.extent >= self.tile
 
     @property

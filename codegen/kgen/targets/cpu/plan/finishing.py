@@ -69,22 +69,18 @@ class Finish:
         return FinishRenderer(type=self.compute.floats, target=self.target)
 
     def finished(self, prefix: str, sums: str, loaded: Mapping[str, str]) -> Rendered:
-        """Return the lines that apply the epilogue to a vector of sums.
-
-        `loaded` maps stems of arguments to their operands. Every other argument is
-        %<prefix>.<stem>, and `prefix` also begins the names of results.
-        """
+        """Return the lines that apply the epilogue to a vector of sums. `loaded` maps stems of
+        arguments to their operands. Every other argument is %<prefix>.<stem>, and `prefix` also
+        begins the names of results."""
         e = self.epilogue
         values = {a.name: loaded.get(a.stem, f"%{prefix}.{a.stem}") for a in e.arguments}
         values[ACCUMULATOR] = sums
         return self._renderer.render(e.expression, values, f"%{prefix}.finished")
 
     def loaded(self, row: str = "", numbers: str = "", columns: str = "") -> Mapping[str, str]:
-        """Return the operands of arguments that are already loaded, by their stems.
-
-        `row`, `numbers` and `columns` are the name prefixes of arguments per row, of scalars and of
-        arguments per column. Arguments per column are loaded only if `columns` is not empty.
-        """
+        """Return the operands of arguments that are already loaded, by their stems. `row`,
+        `numbers` and `columns` are the name prefixes of arguments per row, of scalars and of
+        arguments per column. Arguments per column are loaded only if `columns` is not empty."""
         found = {a.stem: f"%{row}{a.stem}.all" for a in self.epilogue.by_row}
         found |= {a.stem: f"%{numbers}{a.stem}.all" for a in self.epilogue.numbers}
         by_column = self.epilogue.by_column if columns else ()

@@ -38,11 +38,9 @@ def padded(row: int) -> int:
 
 @frozen
 class Accumulators:
-    """Block of `rows` rows of accumulators, `row` bytes apart, in vectors of type `vector`.
-
-    `base` is the pointer to the first accumulator. The epilogue computes in type `finished`. With
-    `in_out`, the output holds the partial sums between two blocks of K.
-    """
+    """Block of `rows` rows of accumulators, `row` bytes apart, in vectors of type `vector`. `base`
+    is the pointer to the first accumulator. The epilogue computes in type `finished`. With
+    `in_out`, the output holds the partial sums between two blocks of K."""
 
     vector: Vector
     finished: Vector
@@ -101,10 +99,8 @@ class MatmulPlan(CpuPlan):
         return None
 
     def starts_along(self, k: int, run: Access, sums: Vector, pointer: str) -> Starts | None:
-        """Return the start values for `k` elements of each unpacked row of A at `pointer`.
-
-        `run` is the access to A. The result is None unless the instruction reads B as unsigned.
-        """
+        """Return the start values for `k` elements of each unpacked row of A at `pointer`. `run` is
+        the access to A. The result is None unless the instruction reads B as unsigned."""
         if self.dot is None or not self.dot.b_is_unsigned:
             return None
         tail = k % run.compute.count
@@ -199,7 +195,6 @@ class MatmulPlan(CpuPlan):
 
     @cached_property
     def packed_b(self) -> TensorParam | None:
-        """B if it is prepacked, else None."""
         return self.b_format.of(self.spec) if b_is_packed(self.spec) else None
 
     @property
@@ -224,15 +219,6 @@ def with_tile(plan: MatmulPlan) -> MatmulPlan:
     *before, multiply = plan.launches
     launches = (*before, dataclasses.replace(multiply, tile=tile))
     return dataclasses.replace(plan, launches=launches)
-
-
-def check_multiple(schedule: BlockedMatmul, field: str, unit: int, reason: str) -> None:
-    value = getattr(schedule, field)
-    if value % unit:
-        raise ScheduleError(
-            f"{field}={value} is not a multiple of {unit}, {reason}; "
-            f"try {field}={-(-value // unit) * unit}"
-        )
 
 
 def check_ahead(spec: Matmul, schedule: BlockedMatmul) -> None:

@@ -156,10 +156,8 @@ class Vector:
 
 @frozen
 class VectorPart:
-    """Vector `index` of a run, from element `first` on.
-
-    `valid` is the number of its elements inside the run if it is partial, and 0 if it is whole.
-    """
+    """Vector `index` of a run, from element `first` on. `valid` is the number of its elements
+    inside the run if it is partial, and 0 if it is whole."""
 
     index: int
     first: int

@@ -26,9 +26,9 @@ from kgen.targets.cpu.plan.amx.tiles import (
     tile_k,
     tile_rows,
 )
-from kgen.targets.cpu.plan.cpu_plan import Buffer
+from kgen.targets.cpu.plan.cpu_plan import Buffer, check_multiple
 from kgen.targets.cpu.plan.finishing import finishing_vector
-from kgen.targets.cpu.plan.matmul import MatmulPlan, check_ahead, check_multiple, check_stack
+from kgen.targets.cpu.plan.matmul import MatmulPlan, check_ahead, check_stack
 from kgen.targets.cpu.plan.packing.groups import GroupsOfB, rounded
 from kgen.targets.cpu.plan.packing.packed_a import PackedA
 from kgen.targets.cpu.plan.packing.panel import PanelFormat
@@ -53,11 +53,9 @@ class Packer(IntEnum):
 
 @frozen
 class FinishedColumns:
-    """Columns of a register tile that one vector of the epilogue computes.
-
-    `offset` is in columns from the tile's first one. `sums` and `out` are byte offsets in a row of
-    the accumulators and of the output. `valid` is the argument of the macro `epilogue`.
-    """
+    """Columns of a register tile that one vector of the epilogue computes. `offset` is in columns
+    from the tile's first one. `sums` and `out` are byte offsets in a row of the accumulators and of
+    the output. `valid` is the argument of the macro `epilogue`."""
 
     name: str
     offset: int

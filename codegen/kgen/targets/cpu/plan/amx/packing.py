@@ -59,9 +59,7 @@ class TilesOfA:
 @frozen
 class TiledA:
     """A as AMX tiles are loaded from it: in place, copied tile by tile, or packed row by row.
-
-    `rows` packs rows; `base` points to the block's corner.
-    """
+    `rows` packs rows; `base` points to the block's corner."""
 
     blocking: Blocking
     rows: PackedA

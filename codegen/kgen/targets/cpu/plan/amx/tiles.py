@@ -98,9 +98,7 @@ def tile_rows(rows: int, columns: int) -> tuple[TileRow, ...]:
 @frozen
 class TileSteps:
     """Steps of a register tile along K: `count` steps, each of AMX tiles of `run_k` elements.
-
-    Meanwhile, the epilogue finishes the `finished_rows` rows of the register tile before.
-    """
+    Meanwhile, the epilogue finishes the `finished_rows` rows of the register tile before."""
 
     blocking: Blocking
     count: int

@@ -9,9 +9,9 @@ from kgen.errors import ScheduleError
 from kgen.schedule import AheadMatmul, BlockedMatmul, CpuMatmul, CpuSplitMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, check_multiple
 from kgen.targets.cpu.plan.finishing import finishing_vector
-from kgen.targets.cpu.plan.matmul import Accumulators, check_ahead, check_multiple, check_stack
+from kgen.targets.cpu.plan.matmul import Accumulators, check_ahead, check_stack
 from kgen.targets.cpu.plan.packing.mapped_b import mapped_b, maps_b
 from kgen.targets.cpu.plan.packing.packed_a import PackedA
 from kgen.targets.cpu.plan.packing.panel import PanelFormat, WidenedB, b_is_packed
@@ -275,7 +275,6 @@ class BlisPlan(TiledPlan):
             keeps=self.schedule.keep_b,
             rows_are_whole=not (self.b_pack.is_gathered or mapped),
             panel_bytes=self.b_pack.panel_bytes,
-            row_bytes=self.schedule.nr * self.spec.b_type.itemsize,
             mapped=mapped,
         )
 
@@ -292,11 +291,9 @@ class BlisPlan(TiledPlan):
 
 
 def may_sum_in_out(spec: Matmul) -> bool:
-    """Return whether the output can hold partial sums.
-
-    The output must have their type. The epilogue must not read a tensor of the output's shape,
-    because that tensor may be the same memory.
-    """
+    """Return whether the output can hold partial sums. The output must have their type. The
+    epilogue must not read a tensor of the output's shape, because that tensor may be the same
+    memory."""
     return spec.out is spec.accumulate and not FusedEpilogue(spec=spec).full
 
 

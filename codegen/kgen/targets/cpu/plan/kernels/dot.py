@@ -9,9 +9,9 @@ from kgen.schedule import BlockedMatmul, DotMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.contraction.implicit_gemm import are_windows
-from kgen.targets.cpu.plan.cpu_plan import Buffer, vector_for
+from kgen.targets.cpu.plan.cpu_plan import Buffer, check_multiple, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_vector
-from kgen.targets.cpu.plan.matmul import check_ahead, check_multiple, check_stack
+from kgen.targets.cpu.plan.matmul import check_ahead, check_stack
 from kgen.targets.cpu.plan.packing.compensation import Starts
 from kgen.targets.cpu.plan.packing.groups import GroupsOfB
 from kgen.targets.cpu.plan.packing.lanes import Interleaving, Strip, Unpack
@@ -70,7 +70,6 @@ class DotPlan(TiledPlan):
             keeps=self.schedule.keep_b,
             rows_are_whole=not (groups.is_gathered or cut or mapped),
             panel_bytes=groups.panel_bytes,
-            row_bytes=self.schedule.nr * self.spec.b_type.itemsize,
             mapped=mapped,
         )
 

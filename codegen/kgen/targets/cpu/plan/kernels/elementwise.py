@@ -55,7 +55,6 @@ class ElementwisePlan(RowAddresses):
 
     @property
     def paired_outputs(self) -> tuple[str, ...]:
-        """Outputs that are written in pairs of vectors."""
         has_steps = any(segment.run.has_unrolled for segment in self.segments)
         return pairs(self.spec, self.target, self.schedule) if has_steps else ()
 
@@ -157,11 +156,8 @@ class ElementwisePlan(RowAddresses):
 
     @property
     def rendered_calls(self) -> tuple[Expression, ...]:
-        """Function calls of all segments.
-
-        A condition that is known in a segment may fold constants. So a segment may call other
-        functions than the whole expression.
-        """
+        """Function calls of all segments. A condition that is known in a segment may fold
+        constants. So a segment may call other functions than the whole expression."""
         return tuple(dict.fromkeys(call for s in self.segments for call in self.calls(s)))
 
     def rendered(self, segment: Segment, prefix: str) -> Rendered:
@@ -190,10 +186,8 @@ class ElementwisePlan(RowAddresses):
         }
 
     def stem(self, rendered: Rendered, prefix: str, output: str) -> str:
-        """Return the name prefix of values that are computed from an output's result.
-
-        The prefix is the name of the result itself, unless another vector or output shares it.
-        """
+        """Return the name prefix of values that are computed from an output's result. The prefix is
+        the name of the result itself, unless another vector or output shares it."""
         names = self._result_names(prefix)
         own = names.pop(output)
         result = self.result(rendered, output)
@@ -231,11 +225,9 @@ class ElementwisePlan(RowAddresses):
 
     @property
     def walks_tasks(self) -> bool:
-        """Whether each vector of a step belongs to another task.
-
-        With non-temporal stores, a step then reads and writes several pages of memory. Stores of
-        half a cache line are excluded, because two tasks would write to one line.
-        """
+        """Whether each vector of a step belongs to another task. With non-temporal stores, a step
+        then reads and writes several pages of memory. Stores of half a cache line are excluded,
+        because two tasks would write to one line."""
         lines = self.out.stored.bytes % LINE_BYTES == 0
         return self.schedule.nontemporal and self.schedule.unroll > 1 and lines
 
@@ -287,11 +279,9 @@ def rounds_pairs(spec: Elementwise, target: Target) -> bool:
 def pairs(
     spec: Elementwise, target: Target, schedule: CpuStream | CpuTransposed
 ) -> tuple[str, ...]:
-    """Return the outputs that are written in pairs of vectors.
-
-    An instruction rounds pairs of vectors to bf16. Non-temporal stores of f16 and bf16 need pairs,
-    too: LLVM makes normal stores of half vectors.
-    """
+    """Return the outputs that are written in pairs of vectors. An instruction rounds pairs of
+    vectors to bf16. Non-temporal stores of f16 and bf16 need pairs, too: LLVM makes normal stores
+    of half vectors."""
     halves = {DType.BF16} if rounds_pairs(spec, target) else set()
     if schedule.nontemporal and vector_of(spec, target).scalar == "float":
         halves = {DType.BF16, DType.F16}

@@ -16,9 +16,7 @@ from kgen_runtime.values import frozen
 @frozen
 class Merge:
     """Shuffle that adds column `column` to the vector `before`, which gives number `result`.
-
-    `stage` is the number of columns that were merged before.
-    """
+    `stage` is the number of columns that were merged before."""
 
     before: str
     column: int
@@ -29,11 +27,9 @@ class Merge:
 
 @frozen
 class Blocks:
-    """Blocks of `size` rows and columns, or of all `columns` if these are fewer.
-
-    `rows` is the size of the last dimension but one. The last blocks along both dimensions overlap
-    the blocks before. `turned` are the names of the operands that are transposed.
-    """
+    """Blocks of `size` rows and columns, or of all `columns` if these are fewer. `rows` is the size
+    of the last dimension but one. The last blocks along both dimensions overlap the blocks before.
+    `turned` are the names of the operands that are transposed."""
 
     size: int
     rows: int
@@ -86,10 +82,8 @@ class Blocks:
         )
 
     def _mask(self, result: int, column: int) -> str:
-        """Return the shuffle mask that adds a column to a vector of earlier columns.
-
-        From the second column on, earlier columns are already in their places.
-        """
+        """Return the shuffle mask that adds a column to a vector of earlier columns. From the
+        second column on, earlier columns are already in their places."""
         places = []
         for lane in range(self.size):
             row, of = divmod(result * self.size + lane, self.columns)
@@ -99,11 +93,9 @@ class Blocks:
 
 
 def blocks_of(stream: StreamPlan, size: int) -> Blocks | None:
-    """Return the blocks of a kernel; None if it cannot be computed in blocks.
-
-    The last blocks compute elements again, so no input may share the output's memory. So no input
-    is read element by element in the output's order.
-    """
+    """Return the blocks of a kernel; None if it cannot be computed in blocks. The last blocks
+    compute elements again, so no input may share the output's memory. So no input is read element
+    by element in the output's order."""
     if len(stream.sizes) < 2 or stream.conditions or stream.write or stream.sizes[-2] < size:
         return None
     turned = tuple(of.name for of in stream.inputs if is_turned(of))

@@ -14,10 +14,8 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Segment:
-    """Elements [start, stop) of a row, where the conditions `known` have a constant value.
-
-    `prefix` is the prefix of names.
-    """
+    """Elements [start, stop) of a row, where the conditions `known` have a constant value. `prefix`
+    is the prefix of names."""
 
     prefix: str
     start: int
@@ -73,9 +71,7 @@ class RowAddresses(FormulaPlan):
 
     def branches(self, of: StreamOperand) -> bool:
         """Return whether an operand is read element by element, only in rows where its guards hold.
-
-        A row belongs to one part of a concatenation.
-        """
+        A row belongs to one part of a concatenation."""
         return of.lane != 1 and not of.single and bool(self.row_guards(of))
 
     def guards_together(self, of: StreamOperand) -> tuple[tuple[str, str, str], ...]:

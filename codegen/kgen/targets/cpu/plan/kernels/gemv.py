@@ -15,10 +15,16 @@ from kgen.errors import ScheduleError
 from kgen.schedule import OuterMatmul
 from kgen.spec import ConstantOperand, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, check_registers
+from kgen.targets.cpu.plan.cpu_plan import (
+    LINE_BYTES,
+    Buffer,
+    access,
+    check_multiple,
+    check_registers,
+)
 from kgen.targets.cpu.plan.finishing import finishing_vector
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS, rounds_bf16
-from kgen.targets.cpu.plan.matmul import MatmulPlan, check_multiple, check_stack, padded
+from kgen.targets.cpu.plan.matmul import MatmulPlan, check_stack, padded
 from kgen.targets.cpu.plan.packing.compensation import Starts
 from kgen.targets.cpu.plan.packing.lanes import Interleaving, Unpack
 from kgen.targets.cpu.plan.tiles.dots import WORD, Dot, DotOperands, dot_for, has_words
@@ -65,10 +71,8 @@ class RowsOfB:
         return dataclasses.replace(self, dot=dot, sums=self.sums.half)
 
     def registers(self, m: int, parts: int, strips: int) -> int:
-        """Return the registers that a step with `m` rows of A needs.
-
-        They hold elements of A, accumulators, and rows of B before and after interleaving.
-        """
+        """Return the registers that a step with `m` rows of A needs. They hold elements of A,
+        accumulators, and rows of B before and after interleaving."""
         if self.by_words:
             # Strips are computed one by one. Registers hold the words, one half of them as a row of
             # B, accumulators, and the mask.
@@ -115,11 +119,9 @@ class OuterProducts:
 
 
 def rows_of_b(spec: Matmul, target: Target, *, words: bool = False) -> RowsOfB | None:
-    """Return the form of B's rows, or None.
-
-    Rows must be contiguous, and the target must multiply them without conversion. With `words`, or
-    if the target lacks a bf16 dot product, bf16 is read by words.
-    """
+    """Return the form of B's rows, or None. Rows must be contiguous, and the target must multiply
+    them without conversion. With `words`, or if the target lacks a bf16 dot product, bf16 is read
+    by words."""
     dot = None if words else dot_for(spec.dtype, target)
     by_words = dot is None and has_words(spec)
     if spec.constant or spec.b_strides[2] != 1:
@@ -204,10 +206,8 @@ class OuterPlan(MatmulPlan):
         return self.interleaving.row.stored.scalar if stored else self.sum_vector.scalar
 
     def unpacks(self, b: str, group: range) -> tuple[Unpack, ...]:
-        """Return the shuffles that interleave rows `b`.k<row> to groups `b`_v<n>.stored.
-
-        Zeros replace missing rows of a group.
-        """
+        """Return the shuffles that interleave rows `b`.k<row> to groups `b`_v<n>.stored. Zeros
+        replace missing rows of a group."""
         count = self.rows_of_b.group
         lacking = ["zeroinitializer"] * (count - len(group))
         return self.interleaving.unpacks(

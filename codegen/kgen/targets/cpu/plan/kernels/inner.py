@@ -20,6 +20,7 @@ from kgen.targets.cpu.plan.cpu_plan import (
     Buffer,
     Run,
     access,
+    check_multiple,
     check_registers,
 )
 from kgen.targets.cpu.plan.finishing import finishing_vector
@@ -34,7 +35,7 @@ from kgen.targets.cpu.plan.kernels.inner_operands import (
     tile_registers,
     vector_along,
 )
-from kgen.targets.cpu.plan.matmul import check_multiple, check_stack
+from kgen.targets.cpu.plan.matmul import check_stack
 from kgen.targets.cpu.plan.packing.compensation import Starts
 from kgen.targets.cpu.plan.packing.panel import PanelFormat
 from kgen.targets.cpu.plan.tiles.dots import DotOperands, dot_for, takes_words
@@ -142,10 +143,8 @@ class InnerPlan(TiledPlan):
 
     @property
     def next_offsets(self) -> tuple[int, ...]:
-        """Prefetch distances in B in bytes, from a tile's columns, in the same block of K.
-
-        There is at most one distance if several tiles share a panel.
-        """
+        """Prefetch distances in B in bytes, from a tile's columns, in the same block of K. There is
+        at most one distance if several tiles share a panel."""
         once = self.blocking.has_row_tiles
         tiles = min(self.schedule.prefetch, 1) if once else self.schedule.prefetch
         offsets = ((i + 1) * self.loop.b_column for i in range(tiles))
@@ -178,10 +177,8 @@ class InnerPlan(TiledPlan):
 
     @cached_property
     def k_steps(self) -> Run:
-        """Loop over K in a block, by vectors or by quantisation blocks of B.
-
-        Each vector of a step has its own accumulators.
-        """
+        """Loop over K in a block, by vectors or by quantisation blocks of B. Each vector of a step
+        has its own accumulators."""
         vector = k_of_step(self.spec, self.target)
         return Run(length=self.schedule.kc, vector=vector, unroll=self.schedule.unroll)
 

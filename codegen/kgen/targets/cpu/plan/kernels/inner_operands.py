@@ -37,10 +37,8 @@ def is_inner(spec: Matmul) -> bool:
 
 
 def may_transpose_b(spec: Matmul, target: Target) -> bool:
-    """Return whether a kernel may transpose B.
-
-    A must be contiguous along K. B must be row-major or prepacked in panels, and of float type.
-    """
+    """Return whether a kernel may transpose B. A must be contiguous along K. B must be row-major or
+    prepacked in panels, and of float type."""
     if spec.a_strides[2] != 1 or spec.has_blocks or spec.accumulate.is_integer:
         return False
     if not b_is_packed(spec):
@@ -74,9 +72,7 @@ def vector_along(spec: Matmul, target: Target) -> tuple[Access, Vector]:
 
 def tile_registers(spec: Matmul, target: Target, rows: int, columns: int, unroll: int) -> int:
     """Return the registers of a tile: its shorter side stays in registers, the other one streams.
-
-    Widening needs a few more registers, which LLVM would otherwise spill.
-    """
+    Widening needs a few more registers, which LLVM would otherwise spill."""
     along, sums = vector_along(spec, target)
     needed = registers_needed(max(rows, columns), min(rows, columns))
     needed += (unroll - 1) * rows * columns
@@ -99,11 +95,8 @@ EXPONENT = 0x4B000000
 
 @frozen
 class BlockPiece:
-    """Vector of a block's numbers, from element `at` on.
-
-    The numbers are the `upper` or the lower halves of the block's bytes from `byte` on. `valid` is
-    as in :class:`VectorPart`.
-    """
+    """Vector of a block's numbers, from element `at` on. The numbers are the `upper` or the lower
+    halves of the block's bytes from `byte` on. `valid` is as in :class:`VectorPart`."""
 
     name: str
     at: int
@@ -159,12 +152,9 @@ class BlocksOfB:
 
 @frozen
 class ColumnsOfB:
-    """Range of `count` adjacent columns of B, with `steps` steps along K.
-
-    `start` and `to` are its byte offsets in B and in the transposed B. In memory, each step has
-    `there` columns, and the next step begins `row` columns later. A transpose has `size` columns
-    and `size` steps.
-    """
+    """Range of `count` adjacent columns of B, with `steps` steps along K. `start` and `to` are its
+    byte offsets in B and in the transposed B. In memory, each step has `there` columns, and the
+    next step begins `row` columns later. A transpose has `size` columns and `size` steps."""
 
     name: str
     count: int
@@ -193,11 +183,9 @@ class ColumnsOfB:
 
 @frozen
 class TransposedB:
-    """Skinny B (small N), transposed to rows along K in %b.pack.
-
-    `sums` is the type of accumulators, `format` the order of a prepacked B. `strides` are the
-    strides of B in bytes along the batch, K and N.
-    """
+    """Skinny B (small N), transposed to rows along K in %b.pack. `sums` is the type of
+    accumulators, `format` the order of a prepacked B. `strides` are the strides of B in bytes along
+    the batch, K and N."""
 
     spec: Matmul
     sums: Vector

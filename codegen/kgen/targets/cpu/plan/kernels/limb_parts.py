@@ -42,11 +42,9 @@ UNIT_BYTES = 4
 
 @frozen
 class LimbDot:
-    """Instruction that multiplies unsigned bytes of B with signed bytes of A.
-
-    Without `widen`, it adds four products to a 32-bit sum. With `widen`, it adds two products to a
-    16-bit sum, and after the eight additions of a block, `widen` adds pairs of these to 32 bits.
-    """
+    """Instruction that multiplies unsigned bytes of B with signed bytes of A. Without `widen`, it
+    adds four products to a 32-bit sum. With `widen`, it adds two products to a 16-bit sum, and
+    after the eight additions of a block, `widen` adds pairs of these to 32 bits."""
 
     mnemonic: str
     intrinsic: str
@@ -61,9 +59,7 @@ def _vnni(feature: str, nbytes: int) -> LimbDot:
 
 def _pairs(nbytes: int, intrinsic: str) -> LimbDot:
     """Return VPMADDUBSW, which adds two products to a saturated 16-bit sum (Intel SDM volume 2).
-
-    The sums of a block do not saturate: 8 x 2 x 15 x 128 is below 2^15.
-    """
+    The sums of a block do not saturate: 8 x 2 x 15 x 128 is below 2^15."""
     widen = VPMADDWD.intrinsics[nbytes]
     return LimbDot(mnemonic="vpmaddubsw", intrinsic=intrinsic, widen=widen)
 

@@ -19,9 +19,15 @@ from kgen.errors import ScheduleError
 from kgen.schedule import LimbsMatmul
 from kgen.spec import ConstantOperand, DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, check_registers
+from kgen.targets.cpu.plan.cpu_plan import (
+    LINE_BYTES,
+    Buffer,
+    access,
+    check_multiple,
+    check_registers,
+)
 from kgen.targets.cpu.plan.kernels import limb_parts as parts
-from kgen.targets.cpu.plan.matmul import MatmulPlan, check_multiple, check_stack
+from kgen.targets.cpu.plan.matmul import MatmulPlan, check_stack
 from kgen.targets.cpu.plan.packing.panel import PanelFormat
 from kgen.targets.cpu.plan.tiles.tile import RegisterTile, Row, tile
 from kgen.targets.cpu.plan.vectors import Access, Vector, VectorPart, vector_parts

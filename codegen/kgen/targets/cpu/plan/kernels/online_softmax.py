@@ -18,7 +18,7 @@ from kgen.spec import Attention, DType
 from kgen.spec.attention import Diagonal, EmptyRows
 from kgen.targets.base import Target
 from kgen.targets.cpu.expressions import CpuRenderer
-from kgen.targets.cpu.plan.cpu_plan import Buffer, CpuPlan, access
+from kgen.targets.cpu.plan.cpu_plan import Buffer, CpuPlan, access, check_multiple
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.packing.panel import TRANSPOSE_BYTES, Stage, transpose_stages, zip_stages
 from kgen.targets.cpu.plan.tiles.tile import RegisterTile, tile
@@ -35,11 +35,9 @@ SCORES, VALUES = "scores", "values"
 
 @frozen
 class TilePart:
-    """Function that computes one register tile of scores or of results.
-
-    `b_start` and `out_start` are the byte offsets of its first column in B and in the sums. `steps`
-    is the trip count, `b_row` the bytes between rows of B. A advances by one f32 per step.
-    """
+    """Function that computes one register tile of scores or of results. `b_start` and `out_start`
+    are the byte offsets of its first column in B and in the sums. `steps` is the trip count,
+    `b_row` the bytes between rows of B. A advances by one f32 per step."""
 
     name: str
     tile: RegisterTile
@@ -331,12 +329,7 @@ class AttentionPlan(CpuPlan):
 def plan_attention(spec: Attention, target: Target, schedule: CpuAttention) -> AttentionPlan:
     """Plan the kernel. Raises ScheduleError for blocks that do not fit."""
     compute = Vector(count=target.limits["vector_bytes"] // 4, scalar="float")
-    if schedule.block_k % compute.count:
-        up = -(-schedule.block_k // compute.count) * compute.count
-        raise ScheduleError(
-            f"block_k={schedule.block_k} is not a multiple of the {compute.count} elements of a "
-            f"vector; try block_k={up}"
-        )
+    check_multiple(schedule, "block_k", compute.count, "the elements of a vector")
     registers = target.limits["vector_registers"]
     used = schedule.mr * schedule.nv + schedule.nv + BROADCASTS
     if used > registers:

@@ -24,15 +24,9 @@ from kgen.targets.contraction.winograd_tiles import (
     TileTransform,
     linear_map,
 )
-from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, fuses
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, check_multiple, fuses
 from kgen.targets.cpu.plan.finishing import finishing_vector
-from kgen.targets.cpu.plan.matmul import (
-    Accumulators,
-    check_ahead,
-    check_multiple,
-    check_stack,
-    padded,
-)
+from kgen.targets.cpu.plan.matmul import Accumulators, check_ahead, check_stack, padded
 from kgen.targets.cpu.plan.packing.packed_a import PackedA
 from kgen.targets.cpu.plan.tiles.panels import PanelPacking
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, TileLoop, check_tile
@@ -70,10 +64,8 @@ class PositionSteps:
 
 @frozen
 class WinogradPlan(TiledPlan):
-    """Plan of a Winograd convolution.
-
-    `spec` is the product in one position: M tiles, K channels, N outputs.
-    """
+    """Plan of a Winograd convolution. `spec` is the product in one position: M tiles, K channels, N
+    outputs."""
 
     spec: ImplicitGemm
     schedule: WinogradMatmul
@@ -214,11 +206,8 @@ class WinogradPlan(TiledPlan):
 def transform_cycles(
     spec: Matmul, times: Any, lanes: int, multiply_adds: float, loads: float
 ) -> Any:
-    """Return the cycles of transforming inputs `times` times and sums once.
-
-    `multiply_adds` and `loads` are vectors per cycle. The results of the column pass count as
-    spilled.
-    """
+    """Return the cycles of transforming inputs `times` times and sums once. `multiply_adds` and
+    `loads` are vectors per cycle. The results of the column pass count as spilled."""
     transforms = spec.operation.transforms if isinstance(spec, ImplicitGemm) else None
     if not isinstance(spec, ImplicitGemm) or transforms is None:
         return 0.0
@@ -234,10 +223,8 @@ def transform_cycles(
 
 
 def roundings(conv: Conv2d, target: Target) -> int:
-    """Return the largest number of roundings in all transforms.
-
-    Inputs and sums are transformed in two passes each; a weight is rounded once.
-    """
+    """Return the largest number of roundings in all transforms. Inputs and sums are transformed in
+    two passes each; a weight is rounded once."""
     assert conv.transforms
     maps = (_map(conv.transforms.inputs), _map(conv.transforms.outputs))
     each = 1 if fuses(target) else 2

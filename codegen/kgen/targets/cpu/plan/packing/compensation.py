@@ -23,10 +23,8 @@ START_BYTES = 4
 
 @frozen
 class StartRows:
-    """Rows whose start values are computed together, as one vector of type `totals`.
-
-    `name` is the prefix of the names of values.
-    """
+    """Rows whose start values are computed together, as one vector of type `totals`. `name` is the
+    prefix of the names of values."""
 
     name: str
     rows: tuple[Row, ...]

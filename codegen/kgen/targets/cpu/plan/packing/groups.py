@@ -24,11 +24,9 @@ def rounded(extent: int, unit: int) -> int:
 
 @frozen
 class LastGroups:
-    """End of a panel in the last block of K, which begins at `k0`.
-
-    `start` and `to` are the byte offsets of the partial group in B and in the packed panel. Zeros
-    fill the packed panel from byte `pad_from` to `pad_to`.
-    """
+    """End of a panel in the last block of K, which begins at `k0`. `start` and `to` are the byte
+    offsets of the partial group in B and in the packed panel. Zeros fill the packed panel from byte
+    `pad_from` to `pad_to`."""
 
     k0: int
     start: int
@@ -43,11 +41,9 @@ class LastGroups:
 
 @frozen
 class GroupsOfB(PanelsOfB):
-    """B packed in panels of [kc / group][nr] groups along K, with zeros past K and N.
-
-    `row` is the access to a vector of columns in a row of B. A panel's depth is a multiple of
-    `k_unit`. `k_stride` is the number of bytes from one k to the next in B.
-    """
+    """B packed in panels of [kc / group][nr] groups along K, with zeros past K and N. `row` is the
+    access to a vector of columns in a row of B. A panel's depth is a multiple of `k_unit`.
+    `k_stride` is the number of bytes from one k to the next in B."""
 
     group: int
     row: Access

@@ -28,10 +28,8 @@ class Unpack:
 
 @frozen
 class Strip:
-    """Columns that are interleaved together: as many vectors as a group has rows.
-
-    `b` is the byte offset of the strip from the tile's corner in B.
-    """
+    """Columns that are interleaved together: as many vectors as a group has rows. `b` is the byte
+    offset of the strip from the tile's corner in B."""
 
     name: str
     b: int
@@ -41,11 +39,9 @@ class Strip:
 def unpacks(
     rows: Sequence[str], results: Sequence[str], *, count: int, lane: int
 ) -> tuple[Unpack, ...]:
-    """Return the shuffles that interleave `rows` within lanes of `lane` elements.
-
-    The number of rows, which are vectors of `count` elements, is a power of two. The first of the
-    `results` has the first groups of each lane, the second one the next groups, and so on.
-    """
+    """Return the shuffles that interleave `rows` within lanes of `lane` elements. The number of
+    rows, which are vectors of `count` elements, is a power of two. The first of the `results` has
+    the first groups of each lane, the second one the next groups, and so on."""
     found: list[Unpack] = []
     held, unit = [[row] for row in rows], 1
     while len(held) > 1:
@@ -65,10 +61,8 @@ def unpacks(
 
 
 def _mask(count: int, lane: int, unit: int, half: int) -> str:
-    """Return the mask that takes runs of `unit` elements from two vectors in turn.
-
-    The runs are from one half of each lane: the lower one for `half` 0, the upper one for 1.
-    """
+    """Return the mask that takes runs of `unit` elements from two vectors in turn. The runs are
+    from one half of each lane: the lower one for `half` 0, the upper one for 1."""
     return index_list(
         [
             vector * count + start + half * lane // 2 + at + i
@@ -81,10 +75,8 @@ def _mask(count: int, lane: int, unit: int, half: int) -> str:
 
 
 def column_order(width: int, *, lane: int, group: int) -> tuple[int, ...]:
-    """Return the position of each column's accumulator in a strip of `width` columns.
-
-    A lane has `lane` columns.
-    """
+    """Return the position of each column's accumulator in a strip of `width` columns. A lane has
+    `lane` columns."""
     run = lane // group
     return tuple(
         column % lane // run * (width // group) + column // lane * run + column % run

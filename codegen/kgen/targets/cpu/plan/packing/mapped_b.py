@@ -11,6 +11,7 @@ from functools import cached_property
 
 from kgen.spec import Matmul
 from kgen.targets.contraction.access import AccessMap, Axis, Guard, access_maps
+from kgen.targets.contraction.candidate_table import Column
 from kgen.targets.contraction.implicit_gemm import ImplicitGemm
 from kgen.targets.cpu.plan.cpu_plan import Buffer
 from kgen.targets.cpu.plan.extents import Blocking
@@ -47,11 +48,8 @@ class ColumnGuard:
 
 @frozen
 class MappedB:
-    """B that is packed through `access`.
-
-    Rows of scratch memory are `row` bytes apart. They are the packed panel itself if it has the
-    elements of B, else a buffer that is packed as a matrix.
-    """
+    """B that is packed through `access`. Rows of scratch memory are `row` bytes apart. They are the
+    packed panel itself if it has the elements of B, else a buffer that is packed as a matrix."""
 
     access: AccessMap
     blocking: Blocking
@@ -150,6 +148,11 @@ class MappedB:
 def maps_b(spec: Matmul) -> bool:
     """Return whether B is the operand of a convolution that is no matrix."""
     return isinstance(spec, ImplicitGemm) and not access_maps(spec)[1].is_affine
+
+
+def mapped_bytes(spec: Matmul, kc: Column, nr: Column) -> Column:
+    """Return the bytes of the rows of a panel of B before it is packed; 0 if B is a matrix."""
+    return kc * nr * spec.b_type.itemsize if maps_b(spec) else 0
 
 
 def mapped_b(spec: Matmul, blocking: Blocking, panel: Vector | None = None) -> MappedB | None:

@@ -37,7 +37,6 @@ class PackedA:
 
     @property
     def along(self) -> BlockedAxis:
-        """Axis along a packed row."""
         return self.blocking.m if self.by_columns else self.blocking.k
 
     @property

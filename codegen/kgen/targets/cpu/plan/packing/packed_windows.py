@@ -103,7 +103,6 @@ class WindowedA:
 
     @property
     def fill(self) -> str:
-        """Constant vector of padding."""
         value = images(self.conv).fill
         return self.vector.splat(value) if value else "zeroinitializer"
 

@@ -26,11 +26,9 @@ def b_is_packed(spec: Matmul) -> bool:
 
 @frozen
 class PanelFormat:
-    """Order of a prepacked B: panels of `width` columns, with `depth` consecutive k per column.
-
-    K is rounded up to a multiple of `k_unit`, N to a multiple of `n_unit` (of `width` if that is
-    0). For B with quantisation blocks, `depth` is in bytes of a block, which `runs` divide.
-    """
+    """Order of a prepacked B: panels of `width` columns, with `depth` consecutive k per column. K
+    is rounded up to a multiple of `k_unit`, N to a multiple of `n_unit` (of `width` if that is 0).
+    For B with quantisation blocks, `depth` is in bytes of a block, which `runs` divide."""
 
     width: int
     depth: int = 1
@@ -62,11 +60,9 @@ class PanelFormat:
 
 @frozen
 class PanelVector:
-    """Vector of `count` columns of a panel, of which the first `valid` exist.
-
-    `start` is the byte offset of the first column in B, `lanes` the offsets of all columns from
-    there, and `to` the byte offset of the vector in a row of packed B.
-    """
+    """Vector of `count` columns of a panel, of which the first `valid` exist. `start` is the byte
+    offset of the first column in B, `lanes` the offsets of all columns from there, and `to` the
+    byte offset of the vector in a row of packed B."""
 
     name: str
     valid: int
@@ -77,11 +73,9 @@ class PanelVector:
 
     @property
     def is_transposed(self) -> bool:
-        """Whether columns that are contiguous along K are transposed in registers.
-
-        A transpose needs log2(count) shuffles per row; reading single elements needs an instruction
-        per column.
-        """
+        """Whether columns that are contiguous along K are transposed in registers. A transpose
+        needs log2(count) shuffles per row; reading single elements needs an instruction per
+        column."""
         return self.valid >= self.count.bit_length()
 
     @property
@@ -131,10 +125,8 @@ def panel(
     columns: int, *, vectors: int, count: int, stride: int, step: int
 ) -> tuple[PanelVector, ...]:
     """Return the vectors of a panel of `vectors` * `count` columns; the first `columns` exist.
-
     `stride` is the number of bytes from one column to the next in B, `step` from one vector to the
-    next in packed B.
-    """
+    next in packed B."""
     return tuple(
         PanelVector(
             name=f"n{v}",
@@ -198,11 +190,8 @@ class Side:
 
 @frozen
 class Stage:
-    """Stage of a transpose in registers.
-
-    Each move has the numbers of two source rows and of the two rows that the shuffle masks `low`
-    and `high` produce from them.
-    """
+    """Stage of a transpose in registers. Each move has the numbers of two source rows and of the
+    two rows that the shuffle masks `low` and `high` produce from them."""
 
     moves: tuple[tuple[tuple[int, int], tuple[int, int]], ...]
     low: str
@@ -241,11 +230,9 @@ class PanelTranspose:
 
 
 def transpose_stages(count: int) -> tuple[Stage, ...]:
-    """Return the stages that transpose `count` (a power of two) vectors of `count` elements.
-
-    A stage divides rows into blocks of d elements and combines rows i and i + d. The new row i has
-    the even blocks of both rows in turn; the new row i + d has the odd blocks of both in turn.
-    """
+    """Return the stages that transpose `count` (a power of two) vectors of `count` elements. A
+    stage divides rows into blocks of d elements and combines rows i and i + d. The new row i has
+    the even blocks of both rows in turn; the new row i + d has the odd blocks of both in turn."""
     stages: list[Stage] = []
     d = count // 2
     while d:
@@ -301,10 +288,8 @@ class RegisterTranspose(PanelTranspose):
 def register_transpose(
     dtype: DType, *, stride: int, pack_row: int, packed: str = ""
 ) -> RegisterTranspose:
-    """Return the transpose of a square block of elements of type `dtype`.
-
-    `packed` is the LLVM type of a packed row if it differs from the type of a row.
-    """
+    """Return the transpose of a square block of elements of type `dtype`. `packed` is the LLVM type
+    of a packed row if it differs from the type of a row."""
     size = TRANSPOSE_BYTES // dtype.itemsize
     access = Access(dtype=dtype, compute=Vector(count=size, scalar="float"))
     return RegisterTranspose(

@@ -14,11 +14,9 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Fold:
-    """Step of a horizontal sum: `result` = elements `low` + elements `high` of x and y.
-
-    `low` and `high` are shuffle masks of two vectors of `width` elements; `result` has `count`
-    elements. Without `y`, the elements are those of x.
-    """
+    """Step of a horizontal sum: `result` = elements `low` + elements `high` of x and y. `low` and
+    `high` are shuffle masks of two vectors of `width` elements; `result` has `count` elements.
+    Without `y`, the elements are those of x."""
 
     result: str
     x: str

@@ -18,7 +18,7 @@ class PanelPacking:
     - `keeps`: the first of several tasks packs all panels of its columns for the others.
     - `rows_are_whole`: the columns of each step of K are contiguous in B, and all steps but the
       last are whole.
-    - `panel_bytes`: bytes of a packed panel; `row_bytes`: bytes of a panel's row in B.
+    - `panel_bytes`: bytes of a packed panel.
     - `mapped`: packing through the access map of a B that is no matrix.
     """
 
@@ -28,22 +28,17 @@ class PanelPacking:
     keeps: bool = False
     rows_are_whole: bool = False
     panel_bytes: int = 0
-    row_bytes: int = 0
     mapped: MappedB | None = None
 
     @property
     def in_tiles(self) -> bool:
-        """Whether the first tile of a panel packs it while it multiplies.
-
-        Multiply-adds then hide the shuffles and stores. It requires a row-major B, and a whole tile
-        in every block.
-        """
+        """Whether the first tile of a panel packs it while it multiplies. Multiply-adds then hide
+        the shuffles and stores. It requires a row-major B, and a whole tile in every block."""
         whole = self.blocking.m.last >= self.blocking.schedule.mr
         return self.packs and self.rows_are_whole and whole
 
     @property
     def panels(self) -> int:
-        """Number of panels in the packing buffer."""
         schedule = self.blocking.schedule
         return schedule.nc // schedule.nr if self.keeps else 1
 
@@ -63,7 +58,7 @@ class PanelPacking:
     @property
     def lines(self) -> tuple[int, ...]:
         """Byte offsets of the lines of a panel's row in B."""
-        return last_bytes(self.row_bytes)
+        return last_bytes(self.blocking.schedule.nr * self.blocking.spec.b_type.itemsize)
 
 
 @frozen
@@ -76,10 +71,8 @@ class PanelsAhead:
 
 @frozen
 class PanelSteps:
-    """Loop over the first columns of whole panels: 0, `step`, ... below the operand `stop`.
-
-    If the columns of a tile are not contiguous, they are `spread` columns apart.
-    """
+    """Loop over the first columns of whole panels: 0, `step`, ... below the operand `stop`. If the
+    columns of a tile are not contiguous, they are `spread` columns apart."""
 
     stop: str
     step: int
@@ -87,21 +80,16 @@ class PanelSteps:
 
 
 def last_bytes(width: int) -> tuple[int, ...]:
-    """Return an offset in each line of `width` bytes except the first line.
-
-    The panel before has prefetched the first line.
-    """
+    """Return an offset in each line of `width` bytes except the first line. The panel before has
+    prefetched the first line."""
     return (*range(LINE_BYTES - 1, width - 1, LINE_BYTES), width - 1)
 
 
 @frozen
 class NextPart:
     """Lines of B's next block of K, or of its next panel, that each step of a register tile
-    prefetches.
-
-    `strides` are the strides of B in bytes along the batch, K and N. `panel_vectors` is the number
-    of vectors per panel of a prepacked B, and 0 if B is row-major.
-    """
+    prefetches. `strides` are the strides of B in bytes along the batch, K and N. `panel_vectors` is
+    the number of vectors per panel of a prepacked B, and 0 if B is row-major."""
 
     blocking: Blocking
     is_block: bool
@@ -132,11 +120,9 @@ class NextPart:
 
     @property
     def step(self) -> int:
-        """Bytes of the next block that each step of a tile prefetches.
-
-        All tiles of a panel together prefetch as many bytes as the panel has. If the bytes of a
-        step are less than a line, several steps prefetch the same line.
-        """
+        """Bytes of the next block that each step of a tile prefetches. All tiles of a panel
+        together prefetch as many bytes as the panel has. If the bytes of a step are less than a
+        line, several steps prefetch the same line."""
         step = self.k_depth * self.blocking.schedule.nr * self._itemsize
         return -(-step // self.blocking.row_tiles)
 

@@ -27,10 +27,8 @@ class Row:
 @frozen
 class Column:
     """Vector of columns of a tile; `b` and `out` are its byte offsets in a row of B and of out.
-
     `first` is its first column in the tile. `valid` is the number of its columns inside the matrix
-    if the vector is partial, and 0 if it is whole. With `is_half`, a half vector is multiplied.
-    """
+    if the vector is partial, and 0 if it is whole. With `is_half`, a half vector is multiplied."""
 
     name: str
     first: int
@@ -95,11 +93,9 @@ def tile(
     out_strides: Sequence[int],
     has_halves: bool = False,
 ) -> RegisterTile:
-    """Return a tile with vectors of `count` elements; the last vector may be a half.
-
-    Strides are in bytes: `a_stride` to the next row of A, `b_step` to the next vector in a row of
-    B, `out_strides` to the next row and to the next vector in the output.
-    """
+    """Return a tile with vectors of `count` elements; the last vector may be a half. Strides are in
+    bytes: `a_stride` to the next row of A, `b_step` to the next vector in a row of B, `out_strides`
+    to the next row and to the next vector in the output."""
     row_stride, vector_stride = out_strides
     return RegisterTile(
         width=width,
@@ -127,10 +123,8 @@ def tile_rows(count: int, a_stride: int, out_stride: int) -> tuple[Row, ...]:
 
 def tile_heights(rows: int, mr: int) -> list[tuple[int, int]]:
     """Return the heights of the register tiles that cover `rows`, as (height, number of tiles).
-
     Heights are mr and mr - 1, from top to bottom, because multiply-adds of a low tile wait for each
-    other. If there are too few tiles for that, the last tile has the remainder of rows.
-    """
+    other. If there are too few tiles for that, the last tile has the remainder of rows."""
     tiles = -(-rows // mr)
     missing = tiles * mr - rows
     if 0 < missing < tiles:
@@ -141,10 +135,8 @@ def tile_heights(rows: int, mr: int) -> list[tuple[int, int]]:
 
 @frozen
 class RegisterTiles:
-    """Register tiles of a kernel: mr x nr, and smaller ones at the bottom and at the right.
-
-    `lanes` is the number of columns per vector. The other fields are arguments of :func:`tile`.
-    """
+    """Register tiles of a kernel: mr x nr, and smaller ones at the bottom and at the right. `lanes`
+    is the number of columns per vector. The other fields are arguments of :func:`tile`."""
 
     blocking: Blocking
     lanes: int

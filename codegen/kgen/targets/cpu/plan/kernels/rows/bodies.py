@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from kgen.targets.cpu.plan.cpu_plan import Run
@@ -12,11 +12,9 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Cut:
-    """Part of a line: a loop, or a single vector if `stop` is empty.
-
-    A loop goes from element `start` to `stop` (operands) in steps of `units` vectors. `valid` is
-    the number of elements of a partial vector, and 0 for whole vectors.
-    """
+    """Part of a line: a loop, or a single vector if `stop` is empty. A loop goes from element
+    `start` to `stop` (operands) in steps of `units` vectors. `valid` is the number of elements of a
+    partial vector, and 0 for whole vectors."""
 
     name: str
     start: str
@@ -32,11 +30,8 @@ class Cut:
 
 @frozen
 class Fetch:
-    """Prefetch in each step of a phase.
-
-    `lines` are byte offsets from the step's first element in the row at `pointer`; `locality` is
-    the argument of llvm.prefetch.
-    """
+    """Prefetch in each step of a phase. `lines` are byte offsets from the step's first element in
+    the row at `pointer`; `locality` is the argument of llvm.prefetch."""
 
     phase: int
     name: str
@@ -79,11 +74,9 @@ class Body:
 
 @frozen
 class Stretch:
-    """Cut of a line with the work of a phase.
-
-    `carried` are a loop's accumulators: name, first value and next value. The lines `joins` after
-    the loop combine them, which gives each fold's value in `totals`.
-    """
+    """Cut of a line with the work of a phase. `carried` are a loop's accumulators: name, first
+    value and next value. The lines `joins` after the loop combine them, which gives each fold's
+    value in `totals`."""
 
     cut: Cut
     step: int
@@ -95,10 +88,8 @@ class Stretch:
 
 @frozen
 class PartialResult:
-    """Vector of a fold's partial results, at `offset` bytes from the first of the row.
-
-    If `valid` is not 0, only so many elements are partial results; the others have value `start`.
-    """
+    """Vector of a fold's partial results, at `offset` bytes from the first of the row. If `valid`
+    is not 0, only so many elements are partial results; the others have value `start`."""
 
     fold: RowFold
     number: int
@@ -147,13 +138,15 @@ def accumulator(name: str, fold: RowFold) -> str:
     return f"%{name}.fold.{fold.name}"
 
 
-def cuts_of(name: str, run: Run) -> tuple[Cut, ...]:
-    """Return the parts of a line that exist: unrolled steps, single vectors, a remainder."""
+def cuts_of(name: str, run: Run, ends: Sequence[str] = ()) -> tuple[Cut, ...]:
+    """Return the parts of a line that exist: unrolled steps, single vectors, a remainder. `ends`
+    are operands of the start and of the end of each part, if these are no constants."""
+    start, unrolled, whole, stop = ends or ("0", str(run.unrolled), str(run.whole), "")
     found = []
     if run.has_unrolled:
-        found.append(Cut(name=f"{name}.u", start="0", stop=str(run.unrolled), units=run.unroll))
+        found.append(Cut(name=f"{name}.u", start=start, stop=unrolled, units=run.unroll))
     if run.has_single:
-        found.append(Cut(name=f"{name}.s", start=str(run.unrolled), stop=str(run.whole)))
+        found.append(Cut(name=f"{name}.s", start=unrolled, stop=whole))
     if run.tail:
-        found.append(Cut(name=f"{name}.t", start=str(run.whole), valid=run.tail))
+        found.append(Cut(name=f"{name}.t", start=whole, stop=stop, valid=run.tail))
     return tuple(found)

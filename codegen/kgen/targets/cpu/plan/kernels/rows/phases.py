@@ -44,12 +44,9 @@ ADD_PRODUCT = node(P.FMA, variable("x"), variable("y"), variable("z"))
 
 @frozen
 class RowPhases:
-    """Phases of a row.
-
-    `loaded` are the inputs that are read vector by vector. `known_of_row` maps inputs that are
-    constant along a row to their operands. The operand of an input that is constant along a line is
-    %<phase>.line.<name>.all.
-    """
+    """Phases of a row. `loaded` are the inputs that are read vector by vector. `known_of_row` maps
+    inputs that are constant along a row to their operands. The operand of an input that is constant
+    along a line is %<phase>.line.<name>.all."""
 
     row: RowPlan
     run: Run
@@ -138,10 +135,8 @@ class RowPhases:
         return cuts_of(name, self.run)
 
     def aligned_cuts(self, name: str) -> tuple[Cut, ...]:
-        """Return the cuts of an output that non-temporal stores write in whole aligned vectors.
-
-        The first and the last vector are stored normally; they overlap the aligned ones.
-        """
+        """Return the cuts of an output that non-temporal stores write in whole aligned vectors. The
+        first and the last vector are stored normally; they overlap the aligned ones."""
         return (
             Cut(name=f"{name}.f", start="0"),
             Cut(
@@ -163,10 +158,8 @@ class RowPhases:
         known: Mapping[Expression, str],
         kept: Mapping[Expression, int],
     ) -> Stretch:
-        """Return a cut of a line with its work; `before` are the folds' values so far.
-
-        Each vector of a loop's step has its own accumulators, except for the folds in `together`.
-        """
+        """Return a cut of a line with its work; `before` are the folds' values so far. Each vector
+        of a loop's step has its own accumulators, except for the folds in `together`."""
         carried, bodies, units = [], [], []
         names = [f"{cut.name}{u}" for u in range(cut.units)]
         for u, name in enumerate(names):
@@ -231,10 +224,8 @@ class RowPhases:
         known_of_row: Mapping[Expression, str],
         kept: Mapping[Expression, int],
     ) -> tuple[Body, Mapping[Expression, str]]:
-        """Return the work on a vector, and the values that are known after it.
-
-        `accumulators` has the names of each fold's accumulator before and after the vector.
-        """
+        """Return the work on a vector, and the values that are known after it. `accumulators` has
+        the names of each fold's accumulator before and after the vector."""
         name = f"{cut.name}{unit}"
         known = dict(known_of_row)
         known |= {step: f"%{name}.kept.{slot}" for step, slot in kept.items()}
@@ -326,10 +317,8 @@ class RowPhases:
         known_of_row: Mapping[Expression, str],
         units: Sequence[Mapping[Expression, str]],
     ) -> list[str]:
-        """Return the lines that add a step's vectors to the folds in `together`.
-
-        `units` has the known values of each vector.
-        """
+        """Return the lines that add a step's vectors to the folds in `together`. `units` has the
+        known values of each vector."""
         lines: list[str] = []
         now = dict(known_of_row)
         for fold in phase.folds:
@@ -361,9 +350,7 @@ class RowPhases:
         self, online: Online, value: str, extreme: str, known: Mapping[Expression, str], name: str
     ) -> tuple[list[str], str]:
         """Return the lines that make a value relative to the known extreme, and the result.
-
-        `extreme` is the extreme that the value was relative to.
-        """
+        `extreme` is the extreme that the value was relative to."""
         operands = {**known, VALUE: value, EXTREME: extreme}
         rendered = self.renderer.compute([online.moved], operands, name)
         return list(rendered.lines), rendered.result
@@ -447,5 +434,4 @@ class RowPhases:
 
 
 def combination(fold: RowFold) -> Expression:
-    """Return the expression that combines two values of a fold."""
     return node(fold.reduction.combine, variable("x"), variable("y"))

@@ -93,9 +93,8 @@ class RowwisePlan(FormulaPlan):
 
     def may_shift(self, head: int) -> bool:
         """Return whether a one-pass variance may subtract the mean of the first `head` columns.
-
-        Rows must be single lines in f32. `head` must be a multiple of the step, within the limits.
-        """
+        Rows must be single lines in f32. `head` must be a multiple of the step, within the
+        limits."""
         one_line = self.run.length == self.spec.cols
         within = SHORTEST_SHARE * head <= self.spec.cols <= LONGEST_SHARE * head
         return self.spec.compute is DType.F32 and one_line and within and head % self.run.step == 0
@@ -269,12 +268,9 @@ class RowwisePlan(FormulaPlan):
 
     @cached_property
     def fetches(self) -> tuple[Fetch, ...]:
-        """Lines that are prefetched.
-
-        A reduction prefetches a few lines ahead, or the next row. Otherwise the last phase
-        prefetches the next row, if its elements have 32 bits. The phase before the last prefetches
-        the output's row, unless nontemporal stores write it.
-        """
+        """Lines that are prefetched. A reduction prefetches a few lines ahead, or the next row.
+        Otherwise the last phase prefetches the next row, if its elements have 32 bits. The phase
+        before the last prefetches the output's row, unless nontemporal stores write it."""
         if not self.may_prefetch:
             return ()
         inputs = [i for i in self.row.inputs if i.row_terms and self.is_streamed(i)]
@@ -446,10 +442,8 @@ def flushed_outputs(spec: Rowwise, target: Target) -> tuple[str, ...]:
 
 def may_be_flushed(step: Expression) -> bool:
     """Return whether a value may already have an error of the smallest normal number.
-
     Approximations of functions have such an error, so turning a subnormal number into zero is no
-    worse.
-    """
+    worse."""
     if step.primitive in EXPENSIVE:
         return True
     if step.primitive in ARITHMETIC:

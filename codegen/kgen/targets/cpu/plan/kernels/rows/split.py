@@ -17,7 +17,13 @@ from kgen.schedule import CpuSplitRows
 from kgen.spec import Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, check_task
-from kgen.targets.cpu.plan.kernels.rows.bodies import Cut, Fetch, PartialResult, PhasePlan
+from kgen.targets.cpu.plan.kernels.rows.bodies import (
+    Cut,
+    Fetch,
+    PartialResult,
+    PhasePlan,
+    cuts_of,
+)
 from kgen.targets.cpu.plan.kernels.rows.phases import RowPhases
 from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan, check_head, unchecked_rows
 from kgen.targets.cpu.plan.vectors import Vector
@@ -34,11 +40,9 @@ PARTIAL_RESULTS = "partial.results"
 
 @frozen
 class SplitKernel:
-    """Launch over the parts of each row or, if nothing is left to read, over the rows.
-
-    `saved` are operands, and the byte offsets of the first part's results in the row's record;
-    `writes` are outputs.
-    """
+    """Launch over the parts of each row or, if nothing is left to read, over the rows. `saved` are
+    operands, and the byte offsets of the first part's results in the row's record; `writes` are
+    outputs."""
 
     launch: Launch
     is_split: bool
@@ -63,17 +67,8 @@ class SplitPhases(RowPhases):
 
     def line_cuts(self, name: str) -> tuple[Cut, ...]:
         """Return the cuts of a part; only a row's last part has a remainder."""
-        run = self.run
-        found = [
-            Cut(name=f"{name}.u", start="%part.start", stop="%part.unrolled", units=run.unroll)
-        ]
-        if run.has_single:
-            found.append(Cut(name=f"{name}.s", start="%part.unrolled", stop="%part.whole"))
-        if run.tail:
-            found.append(
-                Cut(name=f"{name}.t", start="%part.whole", stop="%part.stop", valid=run.tail)
-            )
-        return tuple(found)
+        ends = [f"%part.{end}" for end in ("start", "unrolled", "whole", "stop")]
+        return cuts_of(name, self.run, ends)
 
 
 @frozen
@@ -168,11 +163,8 @@ class SplitRowsPlan(RowwisePlan):
     @property
     def last_columns(self) -> tuple[tuple[str, int], ...]:
         """Ends of the row's last part: unrolled steps, whole vectors, columns."""
-        return (
-            ("unrolled", self.run.unrolled),
-            ("whole", self.run.whole),
-            ("stop", self.run.length),
-        )
+        run = self.run
+        return (("unrolled", run.unrolled), ("whole", run.whole), ("stop", run.length))
 
     def planned_launches(self) -> Iterator[Launch]:
         """Yield the launches, one per pass over the row; only the last one writes outputs."""
