@@ -7,7 +7,8 @@ the model's best candidates and some random ones, in turn, in one thread, with w
 caches. Half of them have the types and layouts of the support table, half are f32 with the sizes of
 benchmarks.regret. `--target` names the instructions; core and caches are those of this machine.
 `--timings` adds the times to a file and fits all times in it: after a change of the model's events,
-`--minutes 0` fits them again.
+`--minutes 0` fits them again. `--events '*_rows'` fits these events only, and keeps the stored
+cycles of the others.
 
 Gradient descent finds the cycles of each event, which do not fall from a cache level to the next.
 It minimises the regret of the model (the time of its first candidate over that of the fastest one
@@ -21,12 +22,13 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import fnmatch
 import json
 import math
 import re
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -45,7 +47,7 @@ from kgen.targets import find
 from kgen.targets.base import Target
 from kgen.targets.choose import adapted, nearest, schedule_fields, schedule_of, tunings_of
 from kgen.targets.contraction.candidate_table import Space
-from kgen.targets.cpu.cores import core_of, fitted
+from kgen.targets.cpu.cores import coefficients, core_of, fitted
 from kgen.targets.cpu.schedule import cost_model
 from kgen.targets.cpu.schedule.space import spaces
 from kgen.tune.pairing import DeviceRace, TimingCondition
@@ -192,7 +194,12 @@ class Fit:
     from the last-level cache and from memory."""
 
     def __init__(
-        self, groups: Sequence[Sequence[Timed]], kind: str, lines: tuple[float, float]
+        self,
+        groups: Sequence[Sequence[Timed]],
+        kind: str,
+        lines: tuple[float, float],
+        stored: Any = None,
+        free: Collection[str] = EVENTS,
     ) -> None:
         self.lines = lines
         found = [[timed for timed in group if timed.kind == kind] for group in groups]
@@ -208,7 +215,21 @@ class Fit:
         times = self.cycles.mean(0)
         #: log(time / least time) of each candidate.
         self.slower = times - self._of_gemms(np.minimum, times, np.inf)
-        self.solution = self._solve()
+        #: Whether an event is fitted; the others have their stored cycles.
+        self.free = np.array([name in free for name in ("", *EVENTS)])
+        self.solution = self._solve(stored)
+
+    @classmethod
+    def of_table(
+        cls,
+        groups: Sequence[Sequence[Timed]],
+        kind: str,
+        table: Mapping[str, float],
+        free: Collection[str] = (),
+    ) -> Fit:
+        """Fit the `free` events, with the cycles of a table for the others."""
+        stored = np.array([1.0, *(table.get(name, 0.0) for name in EVENTS)])
+        return cls(groups, kind, (table["l3_line"], table["memory_line"]), stored, free)
 
     def _of_gemms(self, combine: Any, values: Any, start: float) -> Any:
         """Combine the values of all candidates of each GEMM; return one value per candidate."""
@@ -216,22 +237,26 @@ class Fit:
         combine.at(found, self.gemms, values)
         return found[self.gemms]
 
-    def _solve(self) -> Any:
+    def _solve(self, stored: Any) -> Any:
         """Return the cycles of arithmetic, 1, and of each event."""
+        if not self.free.any():
+            return stored
         events = [each @ BEYOND for each in self.events]
         scale = np.mean(
             [e / np.exp(c)[:, None] for e, c in zip(events, self.cycles, strict=True)], axis=(0, 1)
         )
         used = scale > 0
         logs = np.log(0.02 / np.where(used, scale, 1.0))
+        if stored is not None:
+            kept = np.log(np.maximum(np.linalg.solve(BEYOND, stored), 1e-9))
+            logs, used = np.where(self.free, logs, kept), used | ~self.free
         logs[0] = 0.0
         weights = np.exp(-2 * self.slower)
         weights /= self._of_gemms(np.add, weights, 0.0)
         first, second = np.zeros_like(logs), np.zeros_like(logs)
         for step in range(STEPS):
             found = np.where(used, np.exp(logs), 0.0)
-            slope = self._slope(events, found, weights) * found
-            slope[0] = 0.0
+            slope = self._slope(events, found, weights) * found * self.free
             first, second = 0.9 * first + 0.1 * slope, 0.99 * second + 0.01 * slope**2
             rate = RATES[0] + (RATES[1] - RATES[0]) * step / STEPS
             mean, square = first / (1 - 0.9 ** (step + 1)), second / (1 - 0.99 ** (step + 1))
@@ -296,13 +321,17 @@ def _row(counts: cost_model.EventCounts, lines: tuple[float, float]) -> list[flo
     return [busy + waits, *(float(np.ravel(count)[0]) for count in found)]
 
 
-def written(core: str, kind: str, table: Mapping[str, float], source: str) -> None:
-    """Replace the coefficients of a core in the file."""
+def written(
+    core: str, kind: str, table: Mapping[str, float], source: str, *, keeps_source: bool = False
+) -> None:
+    """Replace the coefficients of a core in the file; with `keeps_source`, add to their source."""
     text = FILE.read_text(encoding="utf-8")
     lines = "".join(f"{name} = {value:.3g}\n" for name, value in table.items())
-    section = f'[cores."{core}".{kind}]\n# {source}\n{lines}\n'
-    old = re.compile(rf'\[cores\."{core}"\.{kind}\]\n(?:[^\[\n].*\n)*\n?')
-    text = old.sub(section, text) if old.search(text) else f"{text.rstrip()}\n\n{section}"
+    old = re.compile(rf'\[cores\."{core}"\.{kind}\]\n((?:#.*\n)*)(?:[^\[\n].*\n)*\n?')
+    found = old.search(text)
+    before = found[1] if found and keeps_source else ""
+    section = f'[cores."{core}".{kind}]\n{before}# {source}\n{lines}\n'
+    text = old.sub(lambda _: section, text) if found else f"{text.rstrip()}\n\n{section}"
     FILE.write_text(text.rstrip() + "\n", encoding="utf-8")
 
 
@@ -314,6 +343,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--target", default="native", help="instructions (%(default)s)")
     parser.add_argument("--timings", type=Path, help="file of times to extend and to fit")
+    parser.add_argument("--events", default="*", help="pattern of the events to fit (%(default)s)")
     parser.add_argument("--write", action="store_true", help="store the coefficients")
     args = parser.parse_args()
     random, target, found = Random(args.seed), target_here(args.target), list[dict[str, Any]]()
@@ -332,20 +362,26 @@ def main() -> int:
         args.timings.write_text(lines, encoding="utf-8")
     groups = [counted(each, target) for each in found]
     for kind in sorted({timed.kind for group in groups for timed in group}):
-        fits = [Fit(groups, kind, lines) for lines in LINES]
+        known = coefficients(target, AmxMatmul if kind == "amx" else BlockedMatmul)
+        stored, free = Fit.of_table(groups, kind, known), fnmatch.filter(EVENTS, args.events)
+        fits = [Fit(groups, kind, lines) for lines in LINES if len(free) == len(EVENTS)]
+        fits = fits or [Fit.of_table(groups, kind, known, free)]
         best = min(fits, key=lambda fit: fit.regret)
         table = best.table
-        with_rows = best.regret_beside(table["error"])
-        print(f"{target.device}, {kind}: {len(groups)} GEMMs, regret {best.regret:.3f}, with the "
-              f"tuning file {with_rows:.3f}")  # fmt: skip
+        for name, fit in (("stored", stored), ("fitted", best)):
+            limit = fit.table["error"]
+            print(f"{target.device}, {kind}: {len(groups)} GEMMs, {name} cycles: regret "
+                  f"{fit.regret:.3f}, with the tuning file and error {limit:g} "
+                  f"{fit.regret_beside(limit):.3f}")  # fmt: skip
         print("\n".join(f"  {name} = {value:.3g}" for name, value in table.items()))
         if args.write:
             options = f"--minutes {args.minutes:g} --seed {args.seed} --target {args.target}"
+            options += f" --events {args.events}" * (len(free) < len(EVENTS))
             source = (
                 f"measured on {this_machine().cpu}, {today()}, commit {commit()}: {options}, "
                 f"{len(groups)} GEMMs"
             )
-            written(target.device, kind, table, source)
+            written(target.device, kind, table, source, keeps_source=len(free) < len(EVENTS))
     return 0
 
 

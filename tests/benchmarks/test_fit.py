@@ -56,6 +56,16 @@ def test_known_coefficients_are_found_again() -> None:
     assert found.regret > 1.05
 
 
+def test_chosen_events_are_fitted_beside_the_stored_cycles_of_others() -> None:
+    stored = {**KNOWN, "tiles": 0.1, "error": 0.0, "l3_line": LINES[0], "memory_line": LINES[1]}
+    found = fit.Fit.of_table(groups(), "32", stored, ["tiles"])
+    assert found.table["tiles"] == pytest.approx(KNOWN["tiles"], rel=0.2)
+    assert {name: found.table[name] for name in KNOWN.keys() - {"tiles"}} == pytest.approx(
+        {name: cycles for name, cycles in KNOWN.items() if name != "tiles"}
+    )
+    assert fit.Fit.of_table(groups(), "32", stored).table["tiles"] == 0.1
+
+
 def test_the_error_is_that_of_the_least_regret() -> None:
     """A near neighbour that is faster than the best one, and predicted to be slower."""
     measured = groups()
@@ -102,6 +112,8 @@ def test_only_the_section_of_the_core_is_replaced(
     monkeypatch.setattr(fit, "FILE", file)
     fit.written("Zen 4", "64", {"steps": 0.25}, "measured today")
     fit.written("Gracemont", "32", {"steps": 0.75}, "measured today")
+    fit.written("Gracemont", "32", {"steps": 0.75}, "and again", keeps_source=True)
+    assert "# measured today\n# and again\nsteps = 0.75\n" in file.read_text(encoding="utf-8")
     old, new = tomllib.loads(before)["cores"], tomllib.loads(file.read_text())["cores"]
     assert new["Zen 4"]["64"] == {"steps": 0.25} and new["Gracemont"]["32"] == {"steps": 0.75}
     assert {**new["Zen 4"], "64": old["Zen 4"]["64"]} == old["Zen 4"]

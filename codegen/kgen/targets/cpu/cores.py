@@ -8,7 +8,7 @@ this machine.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field
 from functools import cache
 from importlib import resources
@@ -29,6 +29,12 @@ INTEL, AMD = "GenuineIntel", "AuthenticAMD"
 WAY_BYTES = (4096, 1 << 17)
 #: Fraction of a cache that counts as available to the operands of a loop.
 SHARE = 0.8
+
+#: Pairs of a number of threads and its weight in the ranking.
+THREADS = ((1, 0.6), (2, 0.3), (8, 0.1))
+#: Seconds below which libkgen runs a launch on one thread (pool.c, ALONE_NS), and that sharing a
+#: launch with spinning threads takes. It shares no launch that is slower so.
+ALONE, SHARING = 5e-6, 1.5e-6
 
 
 @frozen
@@ -69,10 +75,8 @@ def cores() -> dict[str, Core]:
 
 
 def core_from(name: str, table: Mapping[str, Any]) -> Core:
-    """Return the core that a table of `cores.toml` describes.
-
-    Keys are families and vector sizes. A model is a number, or a pair of a first and a last number.
-    """
+    """Return the core that a table of `cores.toml` describes. Keys are families and vector sizes. A
+    model is a number, or a pair of a first and a last number."""
     rates = {
         key: {int(nbytes): rate for nbytes, rate in table[key].items()}
         for key in ("multiply_adds", "loads")
@@ -106,10 +110,8 @@ def core_name() -> str:
 
 @frozen
 class TargetCore:
-    """Rates of a target's core at the target's vector width, and the target's cache levels.
-
-    Sizes of working sets are numbers or NumPy arrays.
-    """
+    """Rates of a target's core at the target's vector width, and the target's cache levels. Sizes
+    of working sets are numbers or NumPy arrays."""
 
     target: Target
 
@@ -143,9 +145,7 @@ class TargetCore:
 
     def level(self, near: Column | float, far: Column | float | None = None) -> Column:
         """Return the cache level that holds `near` bytes: 0 (first), 1 (second) or 2 (farther).
-
-        `far` is the size in the second level if set conflicts make it differ from `near`.
-        """
+        `far` is the size in the second level if set conflicts make it differ from `near`."""
         far = near if far is None else far
         return np.where(near <= self.l1, 0, np.where(far <= self.l2, 1, 2))
 
@@ -153,21 +153,17 @@ class TargetCore:
         self, rows: Column, length: Column, stride: Column | int, beside: Column | float = 0
     ) -> Column:
         """Return the cache level that holds `rows` rows of `length` bytes, `stride` bytes apart.
-
         Rows that map to few cache sets (set conflicts) leave the other sets unused. `beside` is the
-        number of other bytes in the cache.
-        """
+        number of other bytes in the cache."""
         strides = np.broadcast_to(np.asarray(stride, np.int64), rows.shape)
         return self.level(
             *(rows * np.maximum(length, np.gcd(strides, way)) + beside for way in WAY_BYTES)
         )
 
     def first_read(self, nbytes: float, *, is_cold: bool = False) -> str:
-        """Return the level from which an operand is first read.
-
-        Levels are `l2`, `far` (last-level cache) and `memory`. A kernel may count on half of the
-        last-level cache, because other cores share it.
-        """
+        """Return the level from which an operand is first read. Levels are `l2`, `far` (last-level
+        cache) and `memory`. A kernel may count on half of the last-level cache, because other cores
+        share it."""
         if is_cold or nbytes > self.target.limits["l3_bytes"] / 2:
             return "memory"
         return "far" if nbytes > self.target.limits["l2_bytes"] else "l2"
@@ -175,11 +171,8 @@ class TargetCore:
 
 @cache
 def fitted() -> dict[str, Any]:
-    """Return the contents of `coefficients.toml`.
-
-    They are the cycles per event of each core, and the events of each term of a prediction that
-    `kgen build --explain` prints.
-    """
+    """Return the contents of `coefficients.toml`. They are the cycles per event of each core, and
+    the events of each term of a prediction that `kgen build --explain` prints."""
     path = resources.files("kgen.targets.cpu.schedule") / "coefficients.toml"
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
@@ -203,3 +196,17 @@ def line_cycles(target: Target, nbytes: float) -> float:
     return coefficients(target, kinds.CpuMatmul)[
         names[TargetCore(target=target).first_read(nbytes)]
     ]
+
+
+def log_seconds(seconds: Sequence[Column], busiest: Callable[[int], Column]) -> Column:
+    """Return the mean logarithm of the time, over the numbers of threads in THREADS and over cache
+    states. `seconds` has the time of one thread in each state. `busiest` maps a number of threads
+    to the fraction of the work that the busiest thread does."""
+    weighted: Column = 0.0
+    for threads, weight in THREADS:
+        share = busiest(threads)
+        for alone in seconds:
+            together = np.where(alone < ALONE, alone, alone * share + SHARING)
+            time = np.minimum(alone, together)
+            weighted = weighted + weight * np.log(time) / len(seconds)
+    return weighted

@@ -129,6 +129,7 @@ def test_rows_of_sums_do_not_meet_in_a_cache_set() -> None:
             "nc": 1008,
             "pack_a": 1,
             "pack_b": 0,
+            "sums_in_out": 0,
         },
     )
     assert isinstance(planned, BlisPlan) and planned.acc.row == 4 * 1008 + 2 * 64

@@ -16,10 +16,9 @@ from kgen.errors import ScheduleError
 from kgen.schedule import CpuAttention, CpuMatmul
 from kgen.spec import Attention, DType
 from kgen.targets.base import Candidate, Target
-from kgen.targets.cpu.cores import TargetCore, coefficients, line_cycles
+from kgen.targets.cpu.cores import TargetCore, coefficients, line_cycles, log_seconds
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
 from kgen.targets.cpu.plan.kernels.online_softmax import BROADCASTS, plan_attention
-from kgen.targets.cpu.schedule.cost_model import log_cycles
 from kgen.targets.cpu.schedule.row_schedules import EXPONENTIAL, ROW
 
 BLOCKS_OF_QUERIES = (8, 16, 32, 64, 128, 256)
@@ -129,8 +128,7 @@ def predicted(spec: Attention, target: Target, schedule: CpuAttention) -> Candid
 
 
 def _objective(spec: Attention, candidate: Candidate[CpuAttention]) -> float:
-    """Return the mean logarithm of the cycles of all threads together."""
+    """Return the mean logarithm of the time, over numbers of threads."""
     blocks = -(-spec.group * spec.queries // candidate.schedule.block_q)
     tasks = spec.batch * spec.kv_heads * blocks
-    cycles = sum(candidate.terms.values())
-    return float(log_cycles([cycles], lambda threads: -(-tasks // threads) / tasks))
+    return float(log_seconds([candidate.seconds], lambda threads: -(-tasks // threads) / tasks))

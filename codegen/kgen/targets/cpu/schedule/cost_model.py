@@ -9,7 +9,7 @@ fitted to measurements (`coefficients.toml`). Predictions only rank candidates.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property, partial
 from typing import Any, TypeAlias
 
@@ -19,6 +19,7 @@ from kgen import schedule as kinds
 from kgen.schedule import BlockedMatmul
 from kgen.spec import Conv2d, DType, Matmul
 from kgen.targets.base import Candidate, Target
+from kgen.targets.contraction import implicit_gemm as gemms
 from kgen.targets.contraction.candidate_table import (
     Column,
     Fixed,
@@ -29,15 +30,7 @@ from kgen.targets.contraction.candidate_table import (
     cut_evenly,
     ranked,
 )
-from kgen.targets.contraction.implicit_gemm import (
-    ImplicitGemm,
-    are_windows,
-    implicit_gemm,
-    is_matrix,
-    of_all_positions,
-    positions_of,
-)
-from kgen.targets.cpu.cores import TargetCore, coefficients, core_of, fitted
+from kgen.targets.cpu.cores import TargetCore, coefficients, core_of, fitted, log_seconds
 from kgen.targets.cpu.plan.amx.tiles import TILE_ROWS, tile_k
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_vector
@@ -61,48 +54,27 @@ TILE_PRODUCT = 16.0
 #: Row stride in bytes whose multiples cause set conflicts: they use at most a quarter of the sets;
 #: bytes per page; and pages that the first-level TLB of every core holds.
 CONFLICT_BYTES, PAGE_BYTES, TLB_PAGES = 2048, 4096, 64
-#: Pairs of a number of threads and its weight in the ranking; and cycles to start a thread.
-THREADS, START_CYCLES = ((1, 0.6), (2, 0.3), (8, 0.1)), 6000.0
 
 
 @frozen
 class Prediction:
-    """Predictions per candidate: cycles of one thread with warm caches, by term and in total, and
-    the weighted `seconds` by which candidates are ranked."""
+    """Predictions per candidate: cycles of one thread with warm caches, by term, and the weighted
+    `seconds` by which candidates are ranked."""
 
     terms: Mapping[str, Cycles]
-    cycles: Cycles
     seconds: Cycles
 
 
 def predict(spec: Matmul, target: Target, space: MatmulSpace, held: int = 0) -> Prediction:
-    """Predict the time of every candidate.
-
-    `held` is the number of bytes that other kernels read between two calls with the same B.
-    """
-    per_event = coefficients(target, space.kind)
-    conditions = (False, True) if per_event["error"] else (False,)
-    every = [counts_of(spec, target, space, is_cold=is_cold, held=held) for is_cold in conditions]
-    found = [_terms(counts, per_event, spec.batch * np.ones(len(space))) for counts in every]
-    cycles = [np.sum([*terms.values()], axis=0) for terms in found]
-    seconds = np.exp(log_cycles(cycles, partial(_busiest, spec, space))) / core_of(target).clock
-    return Prediction(terms=found[0], cycles=cycles[0], seconds=seconds)
-
-
-def log_cycles(cycles: Sequence[Cycles], busiest: Callable[[int], Cycles]) -> Cycles:
-    """Return the mean logarithm of the cycles of all threads together.
-
-    The mean is over the numbers of threads in THREADS and over cache states; `cycles` has the
-    cycles of one thread in each state. `busiest` maps a number of threads to the fraction of the
-    work that the busiest thread does.
-    """
-    weighted: Cycles = 0.0
-    for threads, weight in THREADS:
-        share = busiest(threads)
-        for each in cycles:
-            together = threads * (each * share + START_CYCLES * (share < 1))
-            weighted = weighted + weight * np.log(together) / len(cycles)
-    return weighted
+    """Predict the time of every candidate. `held` is the number of bytes that other kernels read
+    between two calls with the same B."""
+    per_event, batch = coefficients(target, space.kind), spec.batch * np.ones(len(space))
+    states = (False, True) if per_event["error"] else (False,)
+    every = [counts_of(spec, target, space, is_cold=is_cold, held=held) for is_cold in states]
+    found = [_terms(counts, per_event, batch) for counts in every]
+    times = [np.sum([*terms.values()], axis=0) / core_of(target).clock for terms in found]
+    seconds = np.exp(log_seconds(times, partial(_busiest, spec, space)))
+    return Prediction(terms=found[0], seconds=seconds)
 
 
 def _terms(
@@ -110,17 +82,17 @@ def _terms(
 ) -> Mapping[str, Cycles]:
     terms = {"arithmetic": counts.arithmetic}
     terms |= {name: per_event.get(name, 0.0) * count for name, count in counts.events.items()}
-    busy = terms["arithmetic"] - counts.apart + terms["steps"] + terms["tiles"]
     l3, memory = counts.lines
     transfer = l3 * per_event["l3_line"] + memory * per_event["memory_line"]
+    busy = counts.arithmetic - counts.apart + terms["steps"] + terms["tiles"]
     terms["bandwidth"] = np.maximum(transfer - busy, 0.0)
     return {name: times * cycles for name, cycles in terms.items()}
 
 
 def packed_operands(conv: Conv2d) -> Fixed:
     """Return the packing of the operands of a convolution that are no matrices."""
-    gemm = implicit_gemm(conv)
-    windows = {"pack_a": 1} if are_windows(gemm) else {}
+    gemm = gemms.implicit_gemm(conv)
+    windows = {"pack_a": 1} if gemms.are_windows(gemm) else {}
     return windows | ({"pack_b": 1} if maps_b(gemm) else {})
 
 
@@ -142,14 +114,12 @@ def candidates(
     spec: Matmul | Conv2d, target: Target, fixed: Fixed | None = None, mainloop: str | None = None,
     *, most: int | None, by_kind: bool = False,
 ) -> tuple[Candidate[BlockedMatmul], ...]:  # fmt: skip
-    """Return the `most` schedules with the least predicted times, the best first.
-
-    With `by_kind`, return only the best schedule for each main loop and choice of packing.
-    """
+    """Return the `most` schedules with the least predicted times, the best first. With `by_kind`,
+    return only the best schedule for each main loop and choice of packing."""
     if isinstance(spec, Conv2d):
-        if not is_matrix(spec):
+        if not gemms.is_matrix(spec):
             fixed, mainloop = packed_operands(spec), mainloop_of_windows(spec, target)
-        spec = implicit_gemm(spec)
+        spec = gemms.implicit_gemm(spec)
     every = [*spaces(spec, target, fixed, mainloop)]
     if not every:
         return ()
@@ -167,10 +137,8 @@ def predicted(
 
 
 def doubt(spec: Matmul, target: Target, schedule: BlockedMatmul, distance: float) -> float:
-    """Return log(time of `schedule` / least time) - error / distance, from predicted times.
-
-    The error is a fitted coefficient of the schedule's main loop; the result is 0 if it is 0.
-    """
+    """Return log(time of `schedule` / least time) - error / distance, from predicted times. The
+    error is a fitted coefficient of the schedule's main loop; the result is 0 if it is 0."""
     error = coefficients(target, type(schedule))["error"]
     if not error:
         return 0.0
@@ -188,7 +156,7 @@ def _candidate(
     }
     terms["arithmetic"] += cycles["arithmetic"]
     terms["memory"] += cycles["bandwidth"]
-    seconds = float(prediction.cycles[row]) / core_of(target).clock
+    seconds = sum(cycles.values()) / core_of(target).clock
     return Candidate(schedule=space.schedule(row), seconds=seconds, terms=terms)
 
 
@@ -199,23 +167,20 @@ def _packing(space: MatmulSpace) -> Column:
 
 
 def _busiest(spec: Matmul, space: MatmulSpace, threads: int) -> Cycles:
-    """Return the fraction of the work that the busiest thread does."""
+    """Return the fraction of the work that the busiest thread does. Threads take tasks until none
+    is left: one does its part of the tasks, and no less than the largest task."""
     c = space.columns
     if "split_k" in c:
         return ceil_div(c["split_k"], threads) / c["split_k"]
     tasks = ceil_div(spec.m, c["mc"]) * ceil_div(spec.n, c["nc"]) * spec.batch
-    block = np.minimum(c["mc"], spec.m) * np.minimum(c["nc"], spec.n)
-    share = ceil_div(tasks, threads) * block / (spec.m * spec.n * spec.batch)
-    return np.clip(share, 1 / threads, 1.0)
+    largest = np.minimum(c["mc"] / spec.m, 1) * np.minimum(c["nc"] / spec.n, 1) / spec.batch
+    return np.maximum(ceil_div(tasks, threads) / tasks, largest)
 
 
 @frozen
 class EventCounts:
-    """Event counts of all candidates of a space.
-
-    Lines of B from the last-level cache and from memory are scaled up if too few streams slow them
-    down. `apart` are cycles of arithmetic that do not overlap reads of B.
-    """
+    """Event counts of all candidates of a space. `lines` are lines of B from the last-level cache
+    and from memory; `apart` are cycles of arithmetic that do not overlap their reads."""
 
     arithmetic: Cycles
     lines: tuple[Cycles, Cycles]
@@ -227,8 +192,8 @@ def counts_of(
     spec: Matmul, target: Target, space: MatmulSpace, *, is_cold: bool = False, held: int = 0
 ) -> EventCounts:
     """Count the events of every candidate of a space. With `is_cold`, B is read from memory."""
-    core = TargetCore(target=target)
-    loop = _Loop(spec=of_all_positions(spec), core=core, space=space, is_cold=is_cold, held=held)
+    core, whole = TargetCore(target=target), gemms.of_all_positions(spec)
+    loop = _Loop(spec=whole, core=core, space=space, is_cold=is_cold, held=held)
     count = {kinds.InnerMatmul: _inner, kinds.OuterMatmul: _outer}.get(space.kind, _blocked)
     return count(loop)
 
@@ -289,34 +254,40 @@ class _Loop:
     def b_lines(self) -> float:
         return self.b_bytes / LINE_BYTES
 
+    def runs_of_blocks(self, columns: Column) -> dict[str, Cycles]:
+        """Return the runs in which blocks of `columns` columns read B from memory: pieces of pages
+        of an unpacked row-major B, in which whole rows follow each other, or rows of the blocks."""
+        spec, across = self.spec, ceil_div(self.spec.n, columns)
+        if spec.constant or spec.layout.b_transposed:
+            return {"rows": spec.k * across, "pieces": 0.0}
+        pages = columns * spec.b_type.itemsize / PAGE_BYTES
+        return {"rows": 0.0, "pieces": spec.k * across * (pages + (columns < spec.n))}
+
     def straddling(self, stride: int) -> float:
         """Return the fraction of vectors that straddle two lines, in rows `stride` bytes apart."""
         return max(self.core.width - math.gcd(stride, LINE_BYTES), 0) / LINE_BYTES
 
     def counts(
         self, arithmetic: Cycles, events: Mapping[str, Cycles], ways: Mapping[str, Mask],
-        reads: Mapping[str, Cycles], times: Cycles = 1.0, slowdown: Cycles = 1.0,
-        apart: Cycles = 0.0,
+        reads: Mapping[str, Cycles], times: Cycles = 1.0, apart: Cycles = 0.0,
     ) -> EventCounts:  # fmt: skip
-        """Return the event counts, with the first reads of operands added from `reads`.
-
-        `ways` maps each way to read B first (multiply-adds, packing, software prefetches) to a mask
-        of the candidates that use it.
-        """
+        """Return the event counts, with the first reads of operands added from `reads`. `ways` maps
+        each way to read B first (multiply-adds, packing, software prefetches) to a mask of the
+        candidates that use it."""
         spec, first_read = self.spec, partial(self.core.first_read, is_cold=self.is_cold)
         place = first_read(max(self.b_bytes, self.held))
         packs_a, lines = self.space.columns["pack_a"] > 0, self.b_lines + 0.0 * reads["runs"]
         l2, from_memory = self.core.target.limits["l2_bytes"], place == "memory"
         far, again = float(self.b_bytes > l2), np.maximum(times - 1, 0) * lines
         # Each task of a kernel that transforms tiles reads B from as far away as the first task.
-        anew, found = again * far * (positions_of(spec) > 1), dict[str, Cycles]()
+        anew, found = again * far * (gemms.positions_of(spec) > 1), dict[str, Cycles]()
         for way, mask in ways.items():
             found |= {f"{way}_far": anew * mask, f"{way}_runs_{place}": reads["runs"] * mask}
             found[f"{way}_{place}"] = (lines + anew * (place == "far")) * mask
-            for name in ("waits", "rows", "streams"):
+            for name in ("waits", "rows", "pieces", "streams"):
                 found[f"{way}_{name}"] = reads[name] * mask * from_memory
         # Rows of A may be windows or tiles of images.
-        has_images = isinstance(spec, ImplicitGemm)
+        has_images = isinstance(spec, gemms.ImplicitGemm)
         a_bytes = spec.parameter("a").nbytes / spec.batch if has_images else self.matrix_bytes
         a_place, out_place = map(first_read, (a_bytes, spec.m * spec.n * spec.out.itemsize))
         found[f"packed_a_first_{a_place}"] = packs_a * a_bytes / LINE_BYTES
@@ -325,9 +296,8 @@ class _Loop:
         found |= {f"out_runs_{out_place}": reads["out_runs"], f"pages_{place}": reads["pages"]}
         found |= {"b_l2": (1 - far) * again, "b_far": far * again}
         found |= {name: count + found.get(name, 0.0) for name, count in events.items()}
-        l3, memory = far * again + lines * (place == "far"), lines * from_memory
-        both = (l3 * slowdown, memory * slowdown)
-        return EventCounts(arithmetic=arithmetic, lines=both, events=found, apart=apart)
+        from_both = (far * again + lines * (place == "far"), lines * from_memory)
+        return EventCounts(arithmetic=arithmetic, lines=from_both, events=found, apart=apart)
 
 
 def _blocked(loop: _Loop) -> EventCounts:
@@ -337,11 +307,10 @@ def _blocked(loop: _Loop) -> EventCounts:
     packs_a, packs_b = c["pack_a"] > 0, c["pack_b"] > 0
     in_rows = ~packs_b & (not spec.constant)
     is_amx, group = loop.space.kind is kinds.AmxMatmul, loop.group
-    positions = positions_of(spec)
+    positions, steps = gemms.positions_of(spec), -(-spec.k // group)
     depth, rows = np.minimum(kc, spec.k), np.minimum(mc, spec.m)
     columns = np.minimum(nc * c.get("tasks_per_pass", 1), spec.n)
     deep, down, across = ceil_div(spec.k, kc), ceil_div(spec.m, mc), ceil_div(spec.n, columns)
-    steps = -(-spec.k // group)
     # Kernels use tiles of mr and mr - 1 rows if all blocks have equally many rows.
     heights = cut_evenly(spec.m, mr, ~((spec.m > mc) & (spec.m % mc > 0)))
     lanes = TILE_ROWS if is_amx else loop.lanes
@@ -366,7 +335,6 @@ def _blocked(loop: _Loop) -> EventCounts:
     panel_level: Column = np.where(in_rows, unpacked_level, loop.core.level(depth * row))
     in_page = min(1.0, loop.b_stride / PAGE_BYTES)
     misses = in_rows * (depth * in_page > TLB_PAGES)
-
     a_item = np.where(packs_a, packed, spec.dtype.itemsize)
     a_lines, a_row = spec.m * spec.k * a_item / LINE_BYTES, spec.k * spec.dtype.itemsize
     a_stride = spec.a_strides[1] * spec.dtype.itemsize
@@ -375,15 +343,19 @@ def _blocked(loop: _Loop) -> EventCounts:
     a_again = a_lines * (panels - 1)
     leaves = (loop.core.level(held * a_row) == 2) & ~keeps_b
 
-    kept = spec.m * spec.n * itemsize / LINE_BYTES * np.where(deep > 1, deep, 0)
+    # Unless sums are in out or in AMX tiles, a pass over scratch memory finishes them.
+    in_out = (deep == 1) | (c.get("sums_in_out", none) > 0)
+    in_pass = ~(in_out | is_amx | (positions > 1))
+    kept = spec.m * spec.n * itemsize / LINE_BYTES * np.where(deep > 1, deep + in_pass, 0)
     # Tiles prefetch B: their own panel, the next one, or the next block.
     own, ahead = (c.get(name, none) > 0 for name in ("ahead", "prefetch_panel"))
     next_block = (deep > 1) & in_rows & ~own & ~ahead
     block, two = positions * rows * (columns + depth) + columns * depth, 2.0 * depth * columns
     kept_level = loop.core.level(block * itemsize)
-    sums = np.where(deep > positions, 2, 1) * deep * sum((r * v * n for r, v, n in pairs), none)
-    in_out = (deep == 1) | (c.get("sums_in_out", none) > 0)
-    moved = transform_cycles(spec, across, loop.lanes, loop.core.multiply_adds, loop.core.loads)
+    vectors, loads = sum((r * v * n for r, v, n in pairs), none), loop.core.loads
+    sums = np.where(deep > positions, 2, 1) * deep * vectors
+    moved = transform_cycles(spec, across, loop.lanes, loop.core.multiply_adds, loads)
+    moved = moved + 2 * vectors / loads * in_pass
     busy, longer = busy + moved, longer + moved
     events = {
         "steps": steps * row_tiles * panels,
@@ -418,19 +390,17 @@ def _blocked(loop: _Loop) -> EventCounts:
     reads = {
         "runs": runs * times,
         "waits": loop.b_lines * np.minimum(mr, spec.m),
-        "rows": spec.k * ceil_div(spec.n, columns) * times,
         "streams": runs * np.log2(1 if spec.constant else depth),
         "pages": misses * spec.k * panels * in_page * (row_tiles - down + 1),
         "a_runs": spec.m * deep, "out_runs": spec.m * panels,
     }  # fmt: skip
+    reads |= {name: times * runs for name, runs in loop.runs_of_blocks(columns).items()}
     return loop.counts(busy, events, ways, reads, times, apart=moved)
 
 
 def _step(loop: _Loop, rows: Column, vectors: Column, straddling: Column | float) -> Cycles:
     """Return the cycles of a register tile's step: the most of multiply-adds, loads and latency.
-
-    The fraction `straddling` of B's vectors lies in two lines and counts as two loads.
-    """
+    The fraction `straddling` of B's vectors lies in two lines and counts as two loads."""
     spec, kind, has_halves = loop.spec, loop.space.kind, has_pairs(loop.spec)
     if kind is kinds.AmxMatmul:
         return ceil_div(rows, TILE_ROWS) * vectors * TILE_PRODUCT
@@ -487,8 +457,8 @@ def _inner(loop: _Loop) -> EventCounts:
     }
     runs, fetched = many * deep * 1.0, c["prefetch"] > 0
     reads = {
-        "runs": runs, "waits": 0.0, "rows": runs, "streams": runs * np.log2(panel), "pages": 0.0,
-        "a_runs": few * deep, "out_runs": spec.m * ceil_div(spec.n, nr),
+        "runs": runs, "waits": 0.0, "rows": runs, "pieces": 0.0, "streams": runs * np.log2(panel),
+        "pages": 0.0, "a_runs": few * deep, "out_runs": spec.m * ceil_div(spec.n, nr),
     }  # fmt: skip
     return loop.counts(steps * cycles, events, {"first": ~fetched, "fetched": fetched}, reads)
 
@@ -531,8 +501,8 @@ def _outer(loop: _Loop) -> EventCounts:
     }
     runs = spec.k * np.where(whole & (across == 1), pages, across * 1.0)
     reads = {
-        "runs": runs, "waits": loop.b_lines * spec.m, "rows": spec.k * across, "pages": 0.0,
+        "runs": runs, "waits": loop.b_lines * spec.m, "pages": 0.0,
         "streams": runs * np.log2(parts), "a_runs": spec.m, "out_runs": spec.m * across,
     }  # fmt: skip
     ways = {"first": ~fetched, "fetched": fetched}
-    return loop.counts(steps * busy, events, ways, reads, slowdown=1 + 0.15 / parts)
+    return loop.counts(steps * busy, events, ways, reads | loop.runs_of_blocks(columns))

@@ -82,10 +82,8 @@ def elementwise_schedule(spec: Elementwise, target: Target) -> CpuStream | CpuTr
 
 
 def rowwise_schedule(spec: Rowwise, target: Target) -> CpuStream:
-    """Return the default schedule, of whole rows or of split rows.
-
-    Unrolling hides the latency of reductions. Registers limit it for exponentials and logarithms.
-    """
+    """Return the default schedule, of whole rows or of split rows. Unrolling hides the latency of
+    reductions. Registers limit it for exponentials and logarithms."""
     unroll = UNROLL
     if any(step.primitive in (P.EXP2, P.LOG2) for step in steps(*spec.primitives())):
         unroll = target.limits["vector_registers"] // EXPONENTIAL_REGISTERS
@@ -108,10 +106,8 @@ def rowwise_schedule(spec: Rowwise, target: Target) -> CpuStream:
 
 def depthwise_schedule(conv: Conv2d, target: Target) -> CpuDepthwise:
     """Return the default schedule, with the widest tiles of equal width that registers hold.
-
     Besides a tile's accumulators, registers hold the weights of a kernel row, one input element
-    and, for integers, a product. A task has about TASK_ELEMENTS multiply-adds.
-    """
+    and, for integers, a product. A task has about TASK_ELEMENTS multiply-adds."""
     count, registers = conv.out_sizes[-1], target.limits["vector_registers"]
     beside = conv.kernel[-1] + 1 + conv.dtype.is_integer
     most = min(max(registers - beside, registers // 2), most_outputs(conv))
@@ -186,8 +182,6 @@ def _with(plan: RowwisePlan, **fields: int) -> RowwisePlan:
 
 
 def _passes_caches(spec: Elementwise | Rowwise, target: Target, caches: int) -> bool:
-    """Return whether non-temporal stores pay: the tensors exceed `caches` last-level caches.
-
-    Arm cores need no such stores; they recognise the streams ("write streaming mode").
-    """
+    """Return whether non-temporal stores pay: the tensors exceed `caches` last-level caches. Arm
+    cores need no such stores; they recognise the streams ("write streaming mode")."""
     return target.arch == "x86_64" and spec.bytes_moved > caches * target.limits["l3_bytes"]

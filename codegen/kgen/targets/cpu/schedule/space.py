@@ -40,7 +40,7 @@ from kgen.targets.cpu.plan.kernels.blis import PAIR, has_pairs
 from kgen.targets.cpu.plan.kernels.gemv import ALIAS_BYTES, rows_of_b
 from kgen.targets.cpu.plan.matmul import MOST_PADDING
 from kgen.targets.cpu.plan.packing.compensation import START_BYTES
-from kgen.targets.cpu.plan.packing.mapped_b import maps_b
+from kgen.targets.cpu.plan.packing.mapped_b import mapped_bytes
 from kgen.targets.cpu.plan.packing.packed_a import ROW_PADDING
 from kgen.targets.cpu.plan.packing.packed_windows import segment_of
 from kgen.targets.cpu.plan.packing.panel import b_is_packed
@@ -87,11 +87,6 @@ def _put_kept(table: MatmulTable, spec: Matmul, panel: Column, besides: Column, 
     alone = (table["pack_a"] == 0) | (table["nc"] >= spec.n)
     reused = (table["pack_b"] > 0) & (table["mc"] < spec.m) & (table["kc"] >= spec.k) & alone
     table.put(keep_b=reused & (table["nc"] // table["nr"] * panel + besides <= stack))
-
-
-def mapped_bytes(spec: Matmul, kc: Column, nr: Column) -> Column | int:
-    """Return the bytes of the rows of a panel of B before it is packed; 0 if B is a matrix."""
-    return kc * nr * spec.b_type.itemsize if maps_b(spec) else 0
 
 
 def _widths(n: int) -> tuple[int, ...]:
