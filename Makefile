@@ -78,9 +78,10 @@ BASE ?=
 SELECTED = $(if $(CHANGED),$(or $(shell $(BIN)/python -m scripts.changed_tests $(if $(BASE),--base $(BASE))),$(error scripts.changed_tests failed)))
 
 # Of the CPU's tests, those that another CPU may fail: not what libkgen reads and refuses, nor the
-# systems that it is compiled for, nor kernels in an emulator of a CPU.
+# systems that it is compiled for, nor kernels in an emulator of a CPU, nor races and instructions.
 OTHER_CPU := tests/device/cpu --each-value-once -k 'not qemu' $(addprefix --ignore=tests/device/cpu/c_runtime/test_,\
-    $(addsuffix .py,bundles differential hostile install other_systems sources))
+    $(addsuffix .py,bundles differential hostile install other_systems sources)) \
+    $(addprefix --deselect=tests/device/cpu/,c_runtime/test_kernels.py::test_threads test_baseline.py::test_no_later_instruction)
 
 # Types are checked by one process, and the gate runs beside it.
 test: setup drivers ## everything that CI runs; CHANGED=1: only what a change needs
