@@ -51,8 +51,8 @@ def check_has_no_pages(spec: Mapping[str, Any]) -> None:
     """Raise DeviceError for attention whose K and V are pools of pages."""
     if spec.get("page_size") is not None:
         raise DeviceError(
-            f"attention with page_size={spec['page_size']} is in no other library here; time it "
-            "without --against"
+            f"page_size={spec['page_size']} is supported by no other library here; to compare, "
+            "build a kernel without page_size"
         )
 
 
