@@ -20,6 +20,8 @@ import numpy as np
 
 from kgen import bundle, pipeline
 from kgen.check.bench import cold
+from kgen.check.tensors import Bytes
+from kgen.check.verify.attention_values import every_key
 from kgen.errors import AssembleError, DeviceError, TargetError
 from kgen.targets.base import Plan
 from kgen_runtime.backend import Backend, Code, choose_code
@@ -34,7 +36,8 @@ ROUNDS, TURN_SECONDS = 9, 200e-6
 #: Rounds after which only the first kernel and those within a factor of the fastest continue.
 TRIALS, HOPEFUL = 3, 1.25
 #: Byte that fills buffers: small numbers in each float type and in bytes, without NaN and
-#: subnormals. Wider integers are 0, a valid index of every table.
+#: subnormals. Wider integers are 0, a valid index of every table, except for attention's lengths
+#: and pages.
 FLOATS, INTEGERS = 0x3A, 0
 
 Call = Callable[[], object]
@@ -78,15 +81,16 @@ def confirming(search: Sequence[TimingCondition]) -> tuple[TimingCondition, ...]
     return (*search, *ALL_THREADS) if tuple(search) == ONE_THREAD else tuple(search)
 
 
-#: Name of a tensor or workspace, its bytes, and the value of each byte.
-Content = tuple[str, int, int]
+#: Name of a tensor or workspace, the number of its bytes, and their value or values.
+Content = tuple[str, int, int | Bytes]
 
 
 def contents_of(entry: KernelEntry) -> tuple[Content, ...]:
     """Return the contents of a kernel's tensors and workspaces."""
     integers = {p.name for p in entry.parameters if p.dtype.is_integer and p.dtype.itemsize >= 4}
+    keys = every_key(entry)
     return tuple(
-        (name, nbytes, INTEGERS if name in integers else FLOATS)
+        (name, nbytes, keys.get(name, INTEGERS if name in integers else FLOATS))
         for name, nbytes in entry.sizes.items()
     )
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 
+import kgen
 from kgen import pipeline, targets
-from kgen.check.bench import cold
+from kgen.check.bench import cold, run
 from kgen.errors import DeviceError
 from kgen.schedule import BlockedMatmul, CpuSplitMatmul
 from kgen.spec import DType, Matmul
@@ -25,6 +29,7 @@ from kgen.tune.pairing import (
 )
 from kgen_runtime.backends.cpu import CpuBackend
 from tests import needs
+from tests.attention_specs import attention
 
 SPEC = Matmul(m=64, n=64, k=64, dtype=DType.F32)
 COLD = TimingCondition(is_cold=True)
@@ -70,7 +75,7 @@ class Numbered:
 def test_cold_calls_take_the_next_set_each() -> None:
     """Kernels share the turns, and calls on one set are prepared together."""
     backend = Recorded()
-    entry = SimpleNamespace(parameters=(), sizes={})
+    entry = SimpleNamespace(op="matmul", parameters=(), sizes={})
     kernels = [(entry, "a"), (entry, "b")]
     sets = [Numbered(number) for number in range(3)]
     calls = pairing.calls_of(backend, kernels, sets)  # type: ignore[arg-type]
@@ -117,6 +122,26 @@ def test_kernels_of_a_race_share_buffers() -> None:
             call()
     buffers.free()
     assert not buffers.known
+
+
+@pytest.mark.integration
+def test_attention_is_timed_with_every_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lengths of 0 would leave nothing to compute, and a single page would stay in a cache."""
+    needs.cpu("x86-64-v3")
+    spec = attention(1, 12, 4, batch=2, dtype="f32", page_size=4, pages=5)
+    path = kgen.build(spec, targets=["x86-64-v3"]).save(tmp_path / "pages.kgen")
+    found = list[Mapping[str, Any]]()
+
+    def keep(_: object, kernel: Any, sets: Sequence[Mapping[str, Any]], *others: object) -> None:
+        found.extend((sets[0], {name: value for name, _, value in contents_of(kernel.entry)}))
+        raise StopIteration
+
+    monkeypatch.setattr(run, "_bench_kernel", keep)
+    with pytest.raises(StopIteration):
+        run.bench(path, device="cpu")
+    for values in found:
+        assert values["kv_length"].view(np.int32).tolist() == [12, 12]
+        assert values["page_table"].view(np.int32).tolist() == [0, 1, 2, 3, 4, 0]
 
 
 @pytest.mark.integration

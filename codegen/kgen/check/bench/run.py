@@ -24,7 +24,7 @@ from kgen.check.bench import cold, timing
 from kgen.check.bench.timing import ROUNDS, Run, TimingSample
 from kgen.check.static.roofline import roofline
 from kgen.check.tensors import Bytes, strided_bits
-from kgen.check.verify import cost, inputs
+from kgen.check.verify import attention_values, cost, inputs
 from kgen.check.verify.known_problems import check_known
 from kgen.errors import DeviceError
 from kgen_runtime.backend import DeviceInfo
@@ -148,7 +148,8 @@ def bench(
             nbytes = sum(param.nbytes for param in kernel.entry.parameters)
             sets = cold.sets_of(nbytes) if is_cold else 1
             cost.check_memory(kernel.entry, "timing", sets)
-            data = next(iter(inputs.data_sets(kernel.entry, seed))).buffers
+            data = dict(next(iter(inputs.data_sets(kernel.entry, seed))).buffers)
+            data |= attention_values.every_key(kernel.entry)
             take = partial(timing.quiet_samples, rounds=rounds, limit=limit, rest=rest)
             result = _bench_kernel(kernels, kernel, cold.copies(data, sets), against, take)
             warm = cold.kept(nbytes, sets) if is_cold else None

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from kgen.check.tensors import Floats
+from kgen.check.tensors import Bytes, Floats
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry, TensorParam
 
@@ -75,6 +75,22 @@ def maker(entry: KernelEntry, seed: int, make: Maker, name: str) -> Maker:
         return values
 
     return made
+
+
+def every_key(entry: KernelEntry) -> dict[str, Bytes]:
+    """Return kv_length and page_table for timings: all keys, in as many different pages as exist.
+
+    Empty for other kernels.
+    """
+    if entry.op != "attention" or not entry.spec["kv_length"]:
+        return {}
+    spec = entry.spec
+    batch, keys = spec["q"][0], spec["k"][2]
+    found = {"kv_length": np.full(batch, keys, np.int32)}
+    if (size := spec.get("page_size")) is not None:
+        numbers = np.arange(batch * (keys // size)) % spec["pages"]
+        found["page_table"] = numbers.astype(np.int32)
+    return {name: values.view(np.uint8) for name, values in found.items()}
 
 
 def _lengths(entry: KernelEntry, seed: int, is_special: bool) -> Floats:
