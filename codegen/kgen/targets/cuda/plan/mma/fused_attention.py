@@ -283,7 +283,9 @@ def _copies(
     stop = "%length" if spec.kv_length else ""
     from_k0 = spec.has_window or matrices.is_split
     keyed = (
-        dataclasses.replace(copy, k_stop=stop, from_k0=from_k0, pages=_pages(spec, copy))
+        dataclasses.replace(
+            copy, k_stop=stop, from_k0=from_k0, pages=_pages(spec, copy), k_name="keys"
+        )
         for copy in copies[1:]
     )
     return [copies[0], *keyed]

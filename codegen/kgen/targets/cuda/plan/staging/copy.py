@@ -58,6 +58,8 @@ class TileCopy:
     part_k: int = 0
     #: Register with the end of k, if an argument of the kernel gives it.
     k_stop: str = ""
+    #: Name of the index k for readers.
+    k_name: str = "k"
     #: Whether a CTA begins at the k in register %k0, as it does with `part_k`.
     from_k0: bool = False
     pages: PagedTiles | None = None
@@ -271,7 +273,7 @@ class TileCopy:
         return (
             f"{self.name.upper()}: tiles of {self.rows}x{self.cols} as stored, "
             f"{len(self.units)} x {counted(self.unit_bytes, 'byte')} per thread by {way}, "
-            f"k {'along' if matrix.k_inner else 'across'} the rows"
+            f"{self.k_name} {'along' if matrix.k_inner else 'across'} the rows"
         )
 
     @property
