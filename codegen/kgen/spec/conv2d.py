@@ -226,6 +226,11 @@ class Conv2d(Spec):
     def _check_padding_value(self) -> None:
         value = self.padding_value
         if value != PADDING:
+            if isinstance(value, str):
+                raise SpecError(
+                    f"padding_value={value!r} is not an integer; give {LEAST} to {MOST}, or "
+                    f"{PADDING} for an operand of that name"
+                )
             value = whole("padding_value", value, LEAST, MOST)
         if value and self.dtype is not DType.S8:
             raise SpecError(
