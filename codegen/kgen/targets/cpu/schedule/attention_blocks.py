@@ -101,8 +101,7 @@ def predicted(spec: Attention, target: Target, schedule: CpuAttention) -> Candid
     scores, score_tiles = product(schedule.block_k, spec.head, 0.0)
     values, value_tiles = product(spec.out_head, schedule.block_k, widens)
     vectors = schedule.block_k / lanes
-    squares = vectors * -(-spec.head // lanes)
-    transposed = squares * lanes * (math.log2(lanes) + 2.0)
+    transposed = vectors * -(-spec.head // lanes) * lanes * (math.log2(lanes) + 2.0)
     copies = schedule.block_k * -(-spec.out_head // lanes) * 2.0 / loads if schedule.pack_v else 0.0
     # The first block of queries reads K and V from a farther cache level than the others.
     lines = [reach * n * spec.dtype.itemsize / LINE_BYTES for n in (spec.head, spec.out_head)]
@@ -123,8 +122,7 @@ def predicted(spec: Attention, target: Target, schedule: CpuAttention) -> Candid
         "b": (count - pairs) * again,
         "sums": count * key_blocks * (scratch / LINE_BYTES if scratch > core.l2 else 0.0),
     }
-    seconds = sum(terms.values()) / core.rates.clock
-    return Candidate(schedule=schedule, seconds=seconds, terms=terms)
+    return Candidate(schedule=schedule, seconds=sum(terms.values()) / core.rates.clock, terms=terms)
 
 
 def _objective(spec: Attention, candidate: Candidate[CpuAttention]) -> float:

@@ -380,8 +380,7 @@ def _blocked(loop: _Loop) -> EventCounts:
     runs = 1.0 * panels * (deep if spec.constant else spec.k)
     # Lines that tiles prefetch past the end of a run are read after all other positions.
     panel = depth * loop.lanes * spec.b_type.itemsize
-    late = np.where(deep > positions, np.minimum(c.get("ahead", none) / panel, 1), 0)
-    late = late * own * (positions > 1)
+    late = own * (positions > 1) * (positions < deep) * np.minimum(c.get("ahead", none) / panel, 1)
     ways = {
         "first": ~(packs_b | own | ahead | next_block) + late, "packed": packs_b & ~own,
         "packed_ahead": packs_b & own, "fetched": (own & ~packs_b) - late, "blocks": next_block,
@@ -503,6 +502,5 @@ def _outer(loop: _Loop) -> EventCounts:
     reads = {
         "runs": runs, "waits": loop.b_lines * spec.m, "pages": 0.0,
         "streams": runs * np.log2(parts), "a_runs": spec.m, "out_runs": spec.m * across,
-    }  # fmt: skip
-    ways = {"first": ~fetched, "fetched": fetched}
-    return loop.counts(steps * busy, events, ways, reads | loop.runs_of_blocks(columns))
+    } | loop.runs_of_blocks(columns)  # fmt: skip
+    return loop.counts(steps * busy, events, {"first": ~fetched, "fetched": fetched}, reads)

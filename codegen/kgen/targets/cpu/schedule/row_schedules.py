@@ -63,8 +63,7 @@ def predicted(
         "issue": (vectors * count + ROW * rows) / core.multiply_adds,
         "memory": line_cycles(target, spec.bytes_moved) * spec.bytes_moved / LINE_BYTES,
     }
-    seconds = sum(terms.values()) / core.rates.clock
-    return Candidate(schedule=schedule, seconds=seconds, terms=terms)
+    return Candidate(schedule=schedule, seconds=sum(terms.values()) / core.rates.clock, terms=terms)
 
 
 def elementwise_schedule(spec: Elementwise, target: Target) -> CpuStream | CpuTransposed:
@@ -169,8 +168,7 @@ def _row_fields(plan: RowwisePlan, *, is_far: bool) -> dict[str, int]:
 
 
 def _head(plan: RowwisePlan) -> int:
-    """Return the columns of the head whose mean a one-pass variance subtracts; 0 if the row is too
-    short."""
+    """Return how many columns give the mean of a one-pass variance; 0 if the row is too short."""
     step = plan.run.step
     head = max(HEAD_STEPS, plan.spec.cols // (HEAD_SHARE * step)) * step
     return head if plan.may_shift(head) else 0
