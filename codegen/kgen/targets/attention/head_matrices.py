@@ -35,8 +35,13 @@ class HeadMatrices:
 
     @property
     def is_split(self) -> bool:
-        """Whether workgroups divide the keys."""
+        """Whether a workgroup attends to a part of the keys, and stores the states of its rows."""
         return self.parts > 1
+
+    @property
+    def parts_less_one(self) -> int:
+        """Number that, added to a count, makes its division by the parts round up."""
+        return self.parts - 1
 
     @property
     def count(self) -> int:

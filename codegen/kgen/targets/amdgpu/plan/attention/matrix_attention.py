@@ -102,23 +102,9 @@ class MatrixAttentionPlan(AmdgpuPlan):
         return batch_coordinates(self.output)
 
     @property
-    def is_split(self) -> bool:
-        """Whether a workgroup attends to a part of the keys, and stores the states of its rows."""
-        return self.matrices.is_split
-
-    @property
-    def part_name(self) -> str:
-        """Name of the i64 number of the part."""
-        return self.matrices.coordinate("part")
-
-    @property
-    def split_round(self) -> int:
-        return self.matrices.parts - 1
-
-    @property
     def before_loop(self) -> str:
         """Label of the block before the loop over blocks of keys."""
-        return "start" if self.is_split else "entry"
+        return "start" if self.matrices.is_split else "entry"
 
     @property
     def divides_rows(self) -> bool:
@@ -132,7 +118,7 @@ class MatrixAttentionPlan(AmdgpuPlan):
 
     def pointers(self, suffix: str = "") -> tuple[str, ...]:
         found = super().pointers(suffix)
-        if not self.is_split:
+        if not self.matrices.is_split:
             return found
         read = tuple(p for p in found if "readonly" in p)
         return (*read, "noalias writeonly %out", f"noalias writeonly %{STATES}")
@@ -294,7 +280,7 @@ class MatrixAttentionPlan(AmdgpuPlan):
     @property
     def first_key(self) -> str | int:
         """First key of the workgroup's first block."""
-        return "%first_key" if self.spec.has_window or self.is_split else 0
+        return "%first_key" if self.spec.has_window or self.matrices.is_split else 0
 
     @property
     def end_key(self) -> str | int:
@@ -333,7 +319,7 @@ class MatrixAttentionPlan(AmdgpuPlan):
     @property
     def is_counted(self) -> bool:
         """Whether the number of blocks depends on the workgroup or on the input."""
-        return self.spec.kv_length or self.spec.limits_keys or self.is_split
+        return self.spec.kv_length or self.spec.limits_keys or self.matrices.is_split
 
     @cached_property
     def mask(self) -> ScoreMask | None:
@@ -449,7 +435,7 @@ class MatrixAttentionPlan(AmdgpuPlan):
             found.append("i32 @llvm.amdgcn.permlanex16.i32(i32, i32, i32, i32, i1, i1)")
         if i.replicated or self.rounding.in_words:
             found.append("i32 @llvm.amdgcn.perm(i32, i32, i32)")
-        if self.is_split:
+        if self.matrices.is_split:
             found.append("float @llvm.fma.f32(float, float, float)")
             found.append(
                 "void @llvm.amdgcn.raw.ptr.buffer.store.v2f32"
@@ -472,7 +458,7 @@ class MatrixAttentionPlan(AmdgpuPlan):
         most = "up to " if self.is_counted else ""
         split = f"keys divided into {self.matrices.parts} parts, results of each in workspaces"
         return (
-            *((split,) if self.is_split else ()),
+            *((split,) if self.matrices.is_split else ()),
             f"online softmax over {most}{counted(self.blocks, 'block')} of "
             f"{self.schedule.block_n} keys; {'queries, ' * self.tiles.keeps_queries}scores and "
             "results stay in registers",

@@ -68,23 +68,9 @@ class TensorCoreAttentionPlan(OutputPlan):
         return self.output.spec.batch > 1
 
     @property
-    def is_split(self) -> bool:
-        """Whether the CTA attends to a part of the keys, and stores the states of its rows."""
-        return self.matrices.is_split
-
-    @property
-    def part_name(self) -> str:
-        """Register with the number of the part."""
-        return self.matrices.coordinate("part")
-
-    @property
-    def split_round(self) -> int:
-        return self.matrices.parts - 1
-
-    @property
     def begins_at_k0(self) -> bool:
         """Whether the first key of a CTA is in register %k0, not always 0."""
-        return self.spec.has_window or self.is_split
+        return self.spec.has_window or self.matrices.is_split
 
     def weights(self, k: int) -> tuple[WeightPair, ...]:
         """Registers of weights that step `k` of the second product multiplies."""
@@ -224,7 +210,7 @@ class TensorCoreAttentionPlan(OutputPlan):
         most = "up to " if self.pipeline.counted else ""
         split = f"keys divided into {self.matrices.parts} parts, results of each in workspaces"
         return (
-            *((split,) if self.is_split else ()),
+            *((split,) if self.matrices.is_split else ()),
             f"online softmax over {most}{blocks} of {self.schedule.block_n} keys; "
             f"{self.resident} stay in registers",
         )
