@@ -131,6 +131,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds of a model's rounds")
     args = parser.parse_args()
     todo = suite.chosen(parser, args.only, {model.name: model for model in MODELS})
+    engines.limit_onnxruntime()
     run = suite.Run("models", args, versions=suite.versions(*engines.PEERS))
     with tempfile.TemporaryDirectory() as folder:
         for model in todo:

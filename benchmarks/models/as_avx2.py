@@ -36,12 +36,13 @@ def use(package: str, folder: Path) -> ctypes.CDLL:
         part = folder / "part"
         shutil.rmtree(part, ignore_errors=True)
         folder.mkdir(parents=True, exist_ok=True)
-        # Libraries that execute no CPUID are links.
         shutil.copytree(own, part, copy_function=copied, ignore=shutil.ignore_patterns("*.pyc"))
         part.rename(made)
     found = handler(folder)
     assert found.as_avx2_begin() == 0
     sys.path.insert(0, str(folder))
+    spec = importlib.util.find_spec(package)
+    assert spec is not None and spec.origin == str(made / "__init__.py"), spec
     return found
 
 
@@ -49,7 +50,7 @@ def copied(source: str, target: str) -> None:
     if ".so" in Path(source).name and (data := without_cpuid(Path(source))) is not None:
         Path(target).write_bytes(data)
     else:
-        Path(target).symlink_to(source)
+        shutil.copyfile(source, target)
 
 
 def without_cpuid(library: Path) -> bytes | None:

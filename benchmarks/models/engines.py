@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -53,11 +52,18 @@ def filled(model: Model, shapes: Mapping[str, Sequence[int]]) -> Inputs:
     }
 
 
-def onnxruntime(model: Model, onnx: Path, threads: int) -> Loaded:
-    # ONNX Runtime executes CPUID itself: scripts/as-avx2.sh cannot tell it to leave AVX-512 out.
-    if machine.cpu_kind().startswith(machine.AVX2) and "onnxruntime" not in sys.modules:
+def limit_onnxruntime() -> None:
+    """Let `import onnxruntime` take a copy with AVX2 alone, under scripts/as-avx2.sh.
+
+    ONNX Runtime executes CPUID itself: the script cannot tell it to leave AVX-512 out. Call this
+    before anything imports it; models are quantised by it.
+    """
+    if machine.cpu_kind().startswith(machine.AVX2):
         version = metadata.version("onnxruntime")
         as_avx2.use("onnxruntime", folder() / f"onnxruntime-{version}-as-avx2")
+
+
+def onnxruntime(model: Model, onnx: Path, threads: int) -> Loaded:
     import onnxruntime as ort
 
     options = ort.SessionOptions()
