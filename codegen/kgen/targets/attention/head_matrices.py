@@ -34,6 +34,16 @@ class HeadMatrices:
         return self.spec.queries * (self.spec.group if self.packs_heads else 1)
 
     @property
+    def divides_rows(self) -> bool:
+        """Whether the number of a row stands for a head and a query."""
+        return self.packs_heads and self.spec.group > 1
+
+    @property
+    def has_queries(self) -> bool:
+        """Whether queries are computed from the numbers of rows."""
+        return self.divides_rows and self.spec.queries > 1
+
+    @property
     def is_split(self) -> bool:
         """Whether a workgroup attends to a part of the keys, and stores the states of its rows."""
         return self.parts > 1
@@ -81,6 +91,23 @@ class HeadMatrices:
             return (Digit(extent=self.rows, stride=query),)
         of_head = Digit(extent=group, stride=head)
         return (of_head,) if queries == 1 else (of_head, Digit(extent=queries, stride=query))
+
+    @property
+    def mask_rows(self) -> tuple[Digit, ...]:
+        """Digits of a row's number in the mask; strides in bytes."""
+        _, head, query, _ = self._mask_bytes
+        return self.row_digits(head, query)
+
+    @property
+    def mask_terms(self) -> tuple[BatchTerm, ...]:
+        """Terms of the mask's address, in bytes."""
+        batch, head, _, _ = self._mask_bytes
+        return self.terms(self.strides(batch, head))
+
+    @property
+    def _mask_bytes(self) -> tuple[int, ...]:
+        assert self.spec.mask_dtype is not None
+        return tuple(step * self.spec.mask_dtype.itemsize for step in self.spec.mask_strides)
 
     def check_rows(self) -> None:
         """Check that the rows of a matrix are equally far apart in `out`, or in the workspace.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kgen.spec import Attention
+from kgen.targets.attention.head_matrices import HeadMatrices
 from kgen.targets.powers_of_two import log2
 from kgen_runtime.values import frozen
 
@@ -17,6 +18,18 @@ class KeyLimits:
     blocks: int
     #: Whether the last key can lie inside a block.
     keys_end_inside: bool
+
+    @classmethod
+    def of_rows(cls, matrices: HeadMatrices, warp_m: int, block_n: int) -> KeyLimits:
+        """Return the range of a warp with `warp_m` rows of a matrix of queries."""
+        spec = matrices.spec
+        return cls(
+            spec=spec,
+            warp_m=spec.queries if matrices.divides_rows else warp_m,
+            block_n=block_n,
+            blocks=-(-spec.keys // block_n),
+            keys_end_inside=spec.kv_length or spec.keys % block_n > 0,
+        )
 
     @property
     def last_reach(self) -> int:

@@ -12,14 +12,78 @@ import dataclasses
 
 from kgen.errors import ScheduleError
 from kgen.schedule import MmaAttention, Schedule
-from kgen.spec import Attention
+from kgen.spec import Attention, DType
 from kgen.targets.attention.head_matrices import HeadMatrices
-from kgen_runtime.manifest import Tile
+from kgen.targets.batch import BatchTerm
+from kgen.targets.contraction.partial_sums import PARTS
+from kgen_runtime.manifest import Launch, Workspace
+from kgen_runtime.values import frozen
 
 #: Workspace with the states of rows: maximum and sum, both f32.
 STATES, STATE_BYTES = "states", 8
 #: What the name of the first kernel ends with.
 PARTS_SUFFIX = "_parts"
+
+
+@frozen
+class PartedRows:
+    """Results and states of rows in workspaces, a part of the keys after another.
+
+    `matrices` are those of the first kernel.
+    """
+
+    matrices: HeadMatrices
+
+    @property
+    def heads(self) -> HeadMatrices:
+        """Heads of the output."""
+        return HeadMatrices(spec=self.matrices.spec)
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of the results of a row."""
+        return self.matrices.spec.out_head * DType.F32.itemsize
+
+    @property
+    def state_bytes(self) -> int:
+        return STATE_BYTES
+
+    def results_at(self, part: int) -> int:
+        """Return the bytes from a row's results in the first part to those in another."""
+        return part * self.matrices.rows * self.row_bytes
+
+    def state_at(self, part: int) -> int:
+        """Return the bytes from a row's state in the first part to that in another."""
+        return part * self.matrices.rows * STATE_BYTES
+
+    @property
+    def result_terms(self) -> tuple[BatchTerm, ...]:
+        """Terms of the address of a head's results."""
+        return self.heads.terms(head_strides(self.matrices, self.row_bytes))
+
+    @property
+    def state_terms(self) -> tuple[BatchTerm, ...]:
+        """Terms of the address of a head's states."""
+        return self.heads.terms(head_strides(self.matrices, STATE_BYTES))
+
+    @property
+    def workspaces(self) -> tuple[Workspace, ...]:
+        rows = self.matrices.count * self.matrices.rows
+        return (
+            Workspace(name=PARTS, nbytes=rows * self.row_bytes),
+            Workspace(name=STATES, nbytes=rows * STATE_BYTES),
+        )
+
+    def first_launch(self, launch: Launch) -> Launch:
+        """Return the launch of the first kernel, which stores results in a workspace."""
+        arguments = tuple(PARTS if name == "out" else name for name in launch.arguments)
+        tile = launch.tile
+        if tile is not None:
+            # Workgroups compute a tile of the output together.
+            count, *shape = tile.shape
+            parts = self.matrices.parts
+            tile = dataclasses.replace(tile, shape=(count // parts, *shape), parts=parts)
+        return dataclasses.replace(launch, arguments=arguments, tile=tile)
 
 
 def matrices_of(spec: Attention, schedule: Schedule) -> HeadMatrices:
@@ -46,14 +110,6 @@ def head_strides(parted: HeadMatrices, row_bytes: int) -> dict[str, int]:
     kv_heads = found.get("kv_head", parted.parts * parted.rows * row_bytes)
     packed = {"in_group": spec.queries * row_bytes} if parted.packs_heads else {}
     return {"batch": kv_heads * spec.kv_heads, "kv_head": kv_heads} | found | packed
-
-
-def split_tile(tile: Tile | None, parts: int) -> Tile | None:
-    """Return the tile of the first kernel, whose workgroups compute it together."""
-    if tile is None:
-        return None
-    count, *shape = tile.shape
-    return dataclasses.replace(tile, shape=(count // parts, *shape), parts=parts)
 
 
 def check_parts(spec: Attention, schedule: MmaAttention) -> None:

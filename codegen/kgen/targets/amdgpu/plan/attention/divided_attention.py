@@ -6,28 +6,21 @@ The first kernel is an ordinary one that stores results and states of rows in wo
 
 from __future__ import annotations
 
-import dataclasses
-
 from kgen.errors import ScheduleError
 from kgen.schedule import MmaAttention
-from kgen.spec import Attention, DType
+from kgen.spec import Attention, DType, Matmul
 from kgen.targets.amdgpu.plan.amdgpu_plan import AmdgpuPlan, check_grid
 from kgen.targets.amdgpu.plan.attention.head_staging import MAX_BUFFER
-from kgen.targets.amdgpu.plan.attention.matrix_attention import (
-    MatrixAttentionPlan,
-    f32_literal,
-    plan_attention,
-)
+from kgen.targets.amdgpu.plan.attention.matrix_attention import MatrixAttentionPlan, plan_attention
+from kgen.targets.amdgpu.plan.attention.query_matrix_plan import AmdgpuAttentionPlan
 from kgen.targets.amdgpu.plan.matmul.epilogue import MAKE_BUFFER
-from kgen.targets.attention.head_matrices import HeadMatrices
-from kgen.targets.attention.key_parts import STATE_BYTES, STATES, head_strides, split_tile
-from kgen.targets.attention.softmax_units import SoftmaxUnits
+from kgen.targets.attention.key_parts import STATES, PartedRows
 from kgen.targets.base import Target
-from kgen.targets.batch import BatchCoordinate, BatchTerm, batch_coordinates
+from kgen.targets.batch import BatchTerm
 from kgen.targets.contraction.partial_sums import PARTS
 from kgen.targets.llvm_ir import FloatType
 from kgen.targets.llvm_remainder import Remainder
-from kgen_runtime.manifest import Launch, Tile, Workspace
+from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 
 
@@ -41,13 +34,10 @@ class PartOffsets:
 
 
 @frozen
-class CombinedPartsPlan(AmdgpuPlan):
+class CombinedPartsPlan(AmdgpuAttentionPlan):
     """Plan of the second kernel: a thread for each element of the output."""
 
-    spec: Attention
-    schedule: MmaAttention
-    parted: HeadMatrices
-    heads: HeadMatrices
+    parted: PartedRows
 
     @property
     def attributes(self) -> int:
@@ -61,47 +51,24 @@ class CombinedPartsPlan(AmdgpuPlan):
         )
 
     @property
-    def batched(self) -> bool:
-        return self.heads.count > 1
-
-    @property
-    def batch_coordinates(self) -> tuple[BatchCoordinate, ...]:
-        return batch_coordinates(self.heads.output)
-
-    @property
-    def units(self) -> SoftmaxUnits:
-        return SoftmaxUnits(spec=self.spec, literal=f32_literal)
-
-    @property
-    def zeroes(self) -> str:
-        """Predicate of fcmp that compares a row's sum with 0 where its results are zeros."""
-        return {"eq": "oeq", "equ": "ueq"}[self.units.zeroes]
+    def output(self) -> Matmul:
+        return self.parted.heads.output
 
     @property
     def parts(self) -> tuple[PartOffsets, ...]:
-        rows = self.parted.rows
         return tuple(
             PartOffsets(
                 number=number,
-                results_at=number * rows * self.row_bytes,
-                state_at=number * rows * STATE_BYTES,
+                results_at=self.parted.results_at(number),
+                state_at=self.parted.state_at(number),
             )
-            for number in range(self.parted.parts)
+            for number in range(self.schedule.split_k)
         )
-
-    @property
-    def row_bytes(self) -> int:
-        """Bytes of a row's results in the workspace."""
-        return self.spec.out_head * DType.F32.itemsize
 
     @property
     def buffer_bytes(self) -> int:
         """Bytes from a head's results in the first part to the end of those in the last."""
-        return self.parts[-1].results_at + self.spec.queries * self.row_bytes
-
-    @property
-    def state_bytes(self) -> int:
-        return STATE_BYTES
+        return self.parts[-1].results_at + self.spec.queries * self.parted.row_bytes
 
     @property
     def outside(self) -> int:
@@ -109,26 +76,19 @@ class CombinedPartsPlan(AmdgpuPlan):
         return -MAX_BUFFER
 
     @property
-    def part_terms(self) -> tuple[BatchTerm, ...]:
-        return self.heads.terms(head_strides(self.parted, self.row_bytes))
-
-    @property
-    def state_terms(self) -> tuple[BatchTerm, ...]:
-        return self.heads.terms(head_strides(self.parted, STATE_BYTES))
-
-    @property
     def out_terms(self) -> tuple[BatchTerm, ...]:
         b, h, _ = self.spec.strides("out")
-        return self.heads.terms(self.heads.strides(b, h))
+        heads = self.parted.heads
+        return heads.terms(heads.strides(b, h))
 
     @property
     def out_row_stride(self) -> int:
-        return self.heads.output.out_strides[1]
+        return self.output.out_strides[1]
 
     @property
     def lse_terms(self) -> tuple[BatchTerm, ...]:
-        queries, heads = self.spec.queries, self.spec.heads
-        return self.heads.terms(self.heads.strides(heads * queries, queries))
+        queries, heads = self.spec.queries, self.parted.heads
+        return heads.terms(heads.strides(self.spec.heads * queries, queries))
 
     @property
     def out_type(self) -> FloatType:
@@ -142,10 +102,6 @@ class CombinedPartsPlan(AmdgpuPlan):
     def outputs(self) -> int:
         """Elements of a head's output."""
         return self.spec.queries * self.spec.out_head
-
-    @property
-    def zero(self) -> str:
-        return f32_literal(0.0)
 
     @property
     def declarations(self) -> tuple[str, ...]:
@@ -210,29 +166,21 @@ def plan_divided_attention(
     part = plan_attention(spec, target, schedule)
     combination = _plan_combination(part)
     (launch,) = part.launches
-    arguments = tuple(PARTS if name == "out" else name for name in launch.arguments)
-    tile = split_tile(launch.tile, schedule.split_k)
-    rows = part.matrices.count * part.matrices.rows
     return DividedAttentionPlan(
         spec=spec,
         target=target,
         schedule=schedule,
         template="amdgpu/attention_split.ll.j2",
-        launches=(
-            dataclasses.replace(launch, arguments=arguments, tile=tile),
-            *combination.launches,
-        ),
-        workspaces=(
-            Workspace(name=PARTS, nbytes=rows * combination.row_bytes),
-            Workspace(name=STATES, nbytes=rows * STATE_BYTES),
-        ),
+        launches=(combination.parted.first_launch(launch), *combination.launches),
+        workspaces=combination.parted.workspaces,
         part=part,
         combination=combination,
     )
 
 
 def _plan_combination(part: MatrixAttentionPlan) -> CombinedPartsPlan:
-    spec, heads, threads = part.spec, HeadMatrices(spec=part.spec), part.target.subgroup
+    spec, threads, parted = part.spec, part.target.subgroup, PartedRows(matrices=part.matrices)
+    heads = parted.heads
     outputs = spec.queries * spec.out_head
     names = (p.name for p in spec.parameters if p.is_output)
     launch = Launch(
@@ -252,8 +200,7 @@ def _plan_combination(part: MatrixAttentionPlan) -> CombinedPartsPlan:
         schedule=part.schedule,
         template=part.template,
         launches=(launch,),
-        parted=part.matrices,
-        heads=heads,
+        parted=parted,
     )
     if plan.buffer_bytes >= MAX_BUFFER:
         parts = part.schedule.split_k

@@ -27,11 +27,12 @@ from kgen.targets.amdgpu.expressions import (
     remainders,
 )
 from kgen.targets.amdgpu.matrix import MatrixInstruction
-from kgen.targets.amdgpu.plan.amdgpu_plan import AmdgpuPlan, check_num_threads
+from kgen.targets.amdgpu.plan.amdgpu_plan import check_num_threads
 from kgen.targets.amdgpu.plan.attention import head_staging
 from kgen.targets.amdgpu.plan.attention.head_staging import MAX_BUFFER, HeadStaging
 from kgen.targets.amdgpu.plan.attention.query_access import QueryAccess
 from kgen.targets.amdgpu.plan.attention.query_lanes import QueryLanes
+from kgen.targets.amdgpu.plan.attention.query_matrix_plan import AmdgpuAttentionPlan, f32_literal
 from kgen.targets.amdgpu.plan.attention.result_access import ResultAccess
 from kgen.targets.amdgpu.plan.attention.score_mask import ScoreMask
 from kgen.targets.amdgpu.plan.attention.wave_tiles import AttentionTiles
@@ -51,14 +52,13 @@ from kgen.targets.attention.key_parts import (
     matrices_of,
 )
 from kgen.targets.attention.page_blocks import check_page_blocks
-from kgen.targets.attention.softmax_units import SoftmaxUnits
 from kgen.targets.base import Target, launch_of
-from kgen.targets.batch import BatchCoordinate, BatchTerm, batch_coordinates
+from kgen.targets.batch import BatchTerm
 from kgen.targets.contraction.access import AccessMap
 from kgen.targets.contraction.grid import block_tiles
 from kgen.targets.expressions import Rendered
 from kgen.targets.header import counted
-from kgen.targets.llvm_ir import FloatType, float_literal
+from kgen.targets.llvm_ir import FloatType
 from kgen.targets.llvm_remainder import Remainder
 from kgen.targets.powers_of_two import power_of_two
 from kgen_runtime.values import frozen
@@ -71,16 +71,10 @@ BASE_REGISTERS = 36
 JOINED_HALVES = ((Staging.LOW_HALVES, 0x01000504), (Staging.HIGH_HALVES, 0x03020706))
 
 
-def f32_literal(value: float) -> str:
-    return float_literal(value, DType.F32)
-
-
 @frozen
-class MatrixAttentionPlan(AmdgpuPlan):
+class MatrixAttentionPlan(AmdgpuAttentionPlan):
     """Plan of attention.ll.j2: each workgroup computes `block_m` rows of a matrix of queries."""
 
-    spec: Attention
-    schedule: MmaAttention
     matrices: HeadMatrices
     tiles: AttentionTiles
     q: QueryAccess
@@ -94,27 +88,17 @@ class MatrixAttentionPlan(AmdgpuPlan):
         return self.matrices.output
 
     @property
-    def batched(self) -> bool:
-        return self.output.batch > 1
-
-    @property
-    def batch_coordinates(self) -> tuple[BatchCoordinate, ...]:
-        return batch_coordinates(self.output)
-
-    @property
     def before_loop(self) -> str:
         """Label of the block before the loop over blocks of keys."""
         return "start" if self.matrices.is_split else "entry"
 
     @property
     def divides_rows(self) -> bool:
-        """Whether the number of a row stands for a head and a query."""
-        return self.matrices.packs_heads and self.spec.group > 1
+        return self.matrices.divides_rows
 
     @property
     def has_queries(self) -> bool:
-        """Whether queries are computed from the numbers of rows, because positions limit keys."""
-        return self.divides_rows and self.spec.queries > 1
+        return self.matrices.has_queries
 
     def pointers(self, suffix: str = "") -> tuple[str, ...]:
         found = super().pointers(suffix)
@@ -247,22 +231,9 @@ class MatrixAttentionPlan(AmdgpuPlan):
         return JOINED_HALVES
 
     @property
-    def units(self) -> SoftmaxUnits:
-        return SoftmaxUnits(spec=self.spec, literal=f32_literal)
-
-    @property
-    def zeroes(self) -> str:
-        """Predicate of fcmp that compares a row's sum with 0 where its results are zeros."""
-        return {"eq": "oeq", "equ": "ueq"}[self.units.zeroes]
-
-    @property
     def lowest(self) -> str:
         """Start value of the maximum: finite, so that a score of -infinity has the weight 0."""
         return f32_literal(-F32_MAX)
-
-    @property
-    def zero(self) -> str:
-        return f32_literal(0.0)
 
     @property
     def minus_infinity(self) -> str:
@@ -299,18 +270,12 @@ class MatrixAttentionPlan(AmdgpuPlan):
 
     @property
     def limits(self) -> KeyLimits:
-        return KeyLimits(
-            spec=self.spec,
-            warp_m=self.spec.queries if self.divides_rows else self.tiles.warp_m,
-            block_n=self.schedule.block_n,
-            blocks=self.blocks,
-            keys_end_inside=self.spec.kv_length or self.spec.keys % self.schedule.block_n != 0,
-        )
+        return KeyLimits.of_rows(self.matrices, self.tiles.warp_m, self.schedule.block_n)
 
     @property
     def blocks(self) -> int:
         """Largest number of key blocks that a workgroup multiplies."""
-        return -(-self.spec.keys // self.schedule.block_n)
+        return self.limits.blocks
 
     @property
     def keys_of_blocks(self) -> int:
@@ -325,15 +290,8 @@ class MatrixAttentionPlan(AmdgpuPlan):
     def mask(self) -> ScoreMask | None:
         if self.spec.mask is None:
             return None
-        assert self.spec.mask_dtype is not None
-        size = self.spec.mask_dtype.itemsize
-        b, h, query, _ = (step * size for step in self.spec.mask_strides)
         return ScoreMask(
-            spec=self.spec,
-            rows=self.matrices.row_digits(h, query),
-            lanes=self.tiles.lanes,
-            tiles=len(self.tiles.key_tiles),
-            terms=self.matrices.terms(self.matrices.strides(b, h)),
+            matrices=self.matrices, lanes=self.tiles.lanes, tiles=len(self.tiles.key_tiles)
         )
 
     # -- formed scores -------------------------------------------------------------------------

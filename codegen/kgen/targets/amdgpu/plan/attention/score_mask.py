@@ -10,6 +10,7 @@ from kgen.targets.amdgpu.plan.attention.query_access import span
 from kgen.targets.amdgpu.plan.attention.query_lanes import QueryLanes
 from kgen.targets.amdgpu.plan.lds.banks import WIDEST
 from kgen.targets.amdgpu.plan.staging.chunks import power_of_two_divisor
+from kgen.targets.attention.head_matrices import HeadMatrices
 from kgen.targets.batch import BatchTerm
 from kgen.targets.contraction.access import Digit
 from kgen.targets.llvm_ir import FloatType
@@ -42,15 +43,24 @@ class MaskVector:
 class ScoreMask:
     """Mask elements that a lane reads for `tiles` MMA tiles of keys.
 
-    `terms` are the batch terms of an address, in bytes. `rows` are the digits of a row's number. If
-    rows are not equally far apart, the buffer begins at row 0 of the matrix.
+    If rows are not equally far apart, the buffer begins at row 0 of the matrix.
     """
 
-    spec: Attention
-    rows: tuple[Digit, ...]
+    matrices: HeadMatrices
     lanes: QueryLanes
     tiles: int
-    terms: tuple[BatchTerm, ...]
+
+    @property
+    def spec(self) -> Attention:
+        return self.matrices.spec
+
+    @property
+    def rows(self) -> tuple[Digit, ...]:
+        return self.matrices.mask_rows
+
+    @property
+    def terms(self) -> tuple[BatchTerm, ...]:
+        return self.matrices.mask_terms
 
     @property
     def dtype(self) -> DType:

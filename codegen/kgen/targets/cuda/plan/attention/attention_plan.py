@@ -89,13 +89,12 @@ class TensorCoreAttentionPlan(OutputPlan):
 
     @property
     def divides_rows(self) -> bool:
-        """Whether the number of a row stands for a head and a query."""
-        return self.matrices.packs_heads and self.spec.group > 1
+        return self.matrices.divides_rows
 
     @property
     def has_query_registers(self) -> bool:
         """Whether registers hold the queries of rows, whose positions limit the keys."""
-        return self.divides_rows and self.spec.limits_keys and self.spec.queries > 1
+        return self.matrices.has_queries and self.spec.limits_keys
 
     def _query(self, offset: int) -> str:
         """Return the operand that is added to the lane's first position to get a row's."""
@@ -123,13 +122,7 @@ class TensorCoreAttentionPlan(OutputPlan):
 
     @property
     def limits(self) -> KeyLimits:
-        return KeyLimits(
-            spec=self.spec,
-            warp_m=self.spec.queries if self.divides_rows else self.warp_m,
-            block_n=self.schedule.block_n,
-            blocks=-(-self.spec.keys // self.schedule.block_n),
-            keys_end_inside=self.spec.kv_length or self.spec.keys % self.schedule.block_n > 0,
-        )
+        return KeyLimits.of_rows(self.matrices, self.warp_m, self.schedule.block_n)
 
     @property
     def position_registers(self) -> tuple[str, ...]:
@@ -142,15 +135,8 @@ class TensorCoreAttentionPlan(OutputPlan):
     @property
     def mask(self) -> MaskAccess:
         """Access to the mask, if there is one."""
-        assert self.spec.mask_dtype is not None
-        size = self.spec.mask_dtype.itemsize
-        b, h, query, _ = (step * size for step in self.spec.mask_strides)
         return MaskAccess(
-            spec=self.spec,
-            rows=self.matrices.row_digits(h, query),
-            block_m=self.schedule.block_m,
-            block_n=self.schedule.block_n,
-            terms=self.matrices.terms(self.matrices.strides(b, h)),
+            matrices=self.matrices, block_m=self.schedule.block_m, block_n=self.schedule.block_n
         )
 
     def formed(self, score: str) -> Rendered:

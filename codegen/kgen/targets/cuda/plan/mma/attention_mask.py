@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from kgen.spec import Attention, DType
+from kgen.targets.attention.head_matrices import HeadMatrices
 from kgen.targets.batch import BatchTerm
 from kgen.targets.contraction.access import Digit
 from kgen.targets.cuda.expressions import RegisterType
@@ -25,27 +26,27 @@ class MaskPiece:
 
 @frozen
 class MaskAccess:
-    """Addresses of the mask's elements; `terms` are those of the batch, in bytes.
+    """Addresses of the mask's elements."""
 
-    `rows` are the digits of a row's number in the matrix of queries.
-    """
-
-    spec: Attention
-    rows: tuple[Digit, ...]
+    matrices: HeadMatrices
     block_m: int
     block_n: int
-    terms: tuple[BatchTerm, ...]
+
+    @property
+    def spec(self) -> Attention:
+        return self.matrices.spec
+
+    @property
+    def rows(self) -> tuple[Digit, ...]:
+        return self.matrices.mask_rows
+
+    @property
+    def terms(self) -> tuple[BatchTerm, ...]:
+        return self.matrices.mask_terms
 
     @property
     def type(self) -> RegisterType:
         return RegisterType(dtype=DType.F32)
-
-    @property
-    def strides(self) -> tuple[int, int, int, int]:
-        """Bytes from one batch element, head, query and key to the next."""
-        assert self.spec.mask_dtype is not None
-        b, h, q, k = (step * self.spec.mask_dtype.itemsize for step in self.spec.mask_strides)
-        return b, h, q, k
 
     @property
     def row_bytes(self) -> int:
@@ -58,12 +59,9 @@ class MaskAccess:
         return len(self.rows) > 1
 
     @property
-    def row_count(self) -> int:
-        return math.prod(digit.extent for digit in self.rows)
-
-    @property
     def key_bytes(self) -> int:
-        return self.strides[3]
+        assert self.spec.mask_dtype is not None
+        return self.spec.mask_strides[3] * self.spec.mask_dtype.itemsize
 
     @property
     def step(self) -> int:
@@ -73,7 +71,7 @@ class MaskAccess:
     @property
     def has_edge(self) -> bool:
         """Whether rows or keys of a block can be beyond the mask."""
-        rows = self.row_count % self.block_m != 0
+        rows = self.matrices.rows % self.block_m != 0
         return rows or self.spec.keys % self.block_n != 0
 
     def pieces(self, row: ScoreRow) -> tuple[MaskPiece, ...]:

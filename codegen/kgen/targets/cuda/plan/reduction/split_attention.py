@@ -12,20 +12,18 @@ from kgen.errors import ScheduleError
 from kgen.schedule import MmaAttention
 from kgen.spec import Attention, DType
 from kgen.targets.attention.head_matrices import HeadMatrices
-from kgen.targets.attention.key_parts import STATE_BYTES, STATES, head_strides, split_tile
+from kgen.targets.attention.key_parts import STATES, PartedRows
 from kgen.targets.attention.softmax_units import SoftmaxUnits
 from kgen.targets.base import Target
-from kgen.targets.batch import BatchTerm
 from kgen.targets.contraction.partial_sums import PARTS
 from kgen.targets.cuda.plan import cuda_plan
 from kgen.targets.cuda.plan.constants import float_bits
-from kgen.targets.cuda.plan.cuda_plan import CudaPlan, ptx_version
+from kgen.targets.cuda.plan.cuda_plan import ptx_version
 from kgen.targets.cuda.plan.epilogue.output import OutputPlan
 from kgen.targets.cuda.plan.matrix import MAX_IMMEDIATE
 from kgen.targets.cuda.plan.mma.fused_attention import MmaAttentionPlan, plan_attention
 from kgen.targets.cuda.plan.reduction.joined_outputs import JoinedOutputs, share_outputs
-from kgen.targets.cuda.plan.staging.copy import TileCopy
-from kgen_runtime.manifest import Workspace
+from kgen.targets.cuda.plan.reduction.two_kernels import TwoKernelPlan
 from kgen_runtime.values import frozen
 
 #: Registers of a thread for the state of a row in a part.
@@ -54,9 +52,7 @@ class CombinationPlan(OutputPlan):
 
     spec: Attention
     schedule: MmaAttention
-    #: The parts of the first kernel, and the heads of the output.
-    parted: HeadMatrices
-    heads: HeadMatrices
+    parted: PartedRows
     threads: JoinedOutputs
 
     @property
@@ -65,41 +61,23 @@ class CombinationPlan(OutputPlan):
 
     @property
     def batched(self) -> bool:
-        return self.heads.count > 1
+        return self.parted.heads.count > 1
 
     @property
     def parts(self) -> tuple[KeyPart, ...]:
-        rows, size = self.parted.rows, self.spec.out_head * DType.F32.itemsize
         return tuple(
             KeyPart(
                 number=number,
                 results=tuple(f"part{number}_n{i}" for i in range(self.threads.width)),
-                results_at=number * rows * size,
-                state_at=number * rows * STATE_BYTES,
+                results_at=self.parted.results_at(number),
+                state_at=self.parted.state_at(number),
             )
             for number in range(self.schedule.split_k)
         )
 
-    @property
-    def state_bytes(self) -> int:
-        return STATE_BYTES
-
-    @property
-    def part_terms(self) -> tuple[BatchTerm, ...]:
-        """Terms of the address of a head's results in a workspace."""
-        return self._terms(self.spec.out_head * DType.F32.itemsize)
-
-    @property
-    def state_terms(self) -> tuple[BatchTerm, ...]:
-        """Terms of the address of a head's states in a workspace."""
-        return self._terms(STATE_BYTES)
-
-    def _terms(self, row_bytes: int) -> tuple[BatchTerm, ...]:
-        return self.heads.terms(head_strides(self.parted, row_bytes))
-
 
 @frozen
-class SplitAttentionPlan(CudaPlan):
+class SplitAttentionPlan(TwoKernelPlan):
     """Plan of both kernels."""
 
     spec: Attention
@@ -108,20 +86,8 @@ class SplitAttentionPlan(CudaPlan):
     combination: CombinationPlan
 
     @property
-    def shared_alignment(self) -> int:
-        return self.part.shared_alignment
-
-    @property
-    def tabled(self) -> tuple[TileCopy, ...]:
-        return self.part.tabled
-
-    @property
     def notes(self) -> tuple[str, ...]:
         return self.part.notes
-
-    @property
-    def shared_map(self) -> tuple[str, ...]:
-        return self.part.shared_map
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -141,21 +107,13 @@ def plan_split_attention(
     version = max(part.ptx_version, ptx_version(target, spec))
     combination = _plan_combination(part, version)
     (launch,) = part.launches
-    tile = split_tile(launch.tile, schedule.split_k)
-    arguments = tuple(PARTS if name == "out" else name for name in launch.arguments)
-    to_workspaces = dataclasses.replace(launch, arguments=arguments, tile=tile)
-    rows = part.matrices.count * part.matrices.rows
-    size = spec.out_head * DType.F32.itemsize
     return SplitAttentionPlan(
         spec=spec,
         target=target,
         schedule=schedule,
         template="ptx/attention_split.ptx.j2",
-        launches=(to_workspaces, *combination.launches),
-        workspaces=(
-            Workspace(name=PARTS, nbytes=rows * size),
-            Workspace(name=STATES, nbytes=rows * STATE_BYTES),
-        ),
+        launches=(combination.parted.first_launch(launch), *combination.launches),
+        workspaces=combination.parted.workspaces,
         num_threads=part.num_threads,
         shared_bytes=part.shared_bytes,
         ptx_version=version,
@@ -181,9 +139,9 @@ def check_combination(matrices: HeadMatrices, target: Target) -> None:
 
 
 def _plan_combination(part: MmaAttentionPlan, version: int) -> CombinationPlan:
-    spec, heads = part.spec, HeadMatrices(spec=part.spec)
+    spec, parted = part.spec, PartedRows(matrices=part.matrices)
     check_combination(part.matrices, part.target)
-    threads = share_outputs(heads.output)
+    threads = share_outputs(parted.heads.output)
     names = (p.name for p in spec.parameters if p.is_output)
     launch = threads.launch(spec.key, (PARTS, STATES, *names))
     return CombinationPlan(
@@ -194,8 +152,7 @@ def _plan_combination(part: MmaAttentionPlan, version: int) -> CombinationPlan:
         launches=(dataclasses.replace(launch, tile=None) if spec.lse else launch,),
         num_threads=threads.num_threads,
         ptx_version=version,
-        parted=part.matrices,
-        heads=heads,
+        parted=parted,
         threads=threads,
         output=threads.tile,
     )

@@ -15,7 +15,7 @@ from kgen.schedule import SplitFmaMatmul, WgmmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.contraction.partial_sums import PARTS
-from kgen.targets.cuda.plan.cuda_plan import CudaPlan, ptx_version
+from kgen.targets.cuda.plan.cuda_plan import ptx_version
 from kgen.targets.cuda.plan.epilogue.output import OutputPlan
 from kgen.targets.cuda.plan.matmul_fma import FmaPlan, plan_fma
 from kgen.targets.cuda.plan.matrix import MAX_IMMEDIATE
@@ -28,7 +28,7 @@ from kgen.targets.cuda.plan.reduction.k_slices import (
     part_tiles,
 )
 from kgen.targets.cuda.plan.reduction.last_arriving import is_last_arriving
-from kgen.targets.cuda.plan.staging.copy import TileCopy
+from kgen.targets.cuda.plan.reduction.two_kernels import TwoKernelPlan
 from kgen.targets.cuda.plan.wgmma.matmul import WgmmaPlan, plan_wgmma
 from kgen_runtime.manifest import Workspace
 from kgen_runtime.values import frozen
@@ -97,8 +97,8 @@ class ReductionPlan(OutputPlan):
 
 
 @frozen
-class SplitPlan(CudaPlan):
-    """Plan of both kernels, which are in one module."""
+class SplitPlan(TwoKernelPlan):
+    """Plan of both kernels."""
 
     spec: Matmul
     schedule: SplitSchedule
@@ -111,24 +111,12 @@ class SplitPlan(CudaPlan):
         return f"ptx/lib/matmul/{self.schedule.mainloop}_kernel.j2"
 
     @property
-    def shared_alignment(self) -> int:
-        return self.part.shared_alignment
-
-    @property
-    def tabled(self) -> tuple[TileCopy, ...]:
-        return self.part.tabled
-
-    @property
     def notes(self) -> tuple[str, ...]:
         return (
             f"split-k: {self.schedule.split_k} slices of {self.part.spec.k}, one per grid z"
             f"{' and matrix' if self.spec.batch > 1 else ''}; partial sums in workspace parts",
             *self.part.notes,
         )
-
-    @property
-    def shared_map(self) -> tuple[str, ...]:
-        return self.part.shared_map
 
     @property
     def remarks(self) -> tuple[str, ...]:
