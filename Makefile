@@ -6,7 +6,7 @@ KGEN := $(BIN)/kgen
 BENCH := .venv-bench
 # Suite of `make bench`, and the packages that each compares with or needs.
 SUITE := cpu
-LIBRARIES_cpu := torch iree-base-compiler iree-base-runtime
+LIBRARIES_cpu := torch iree-base-compiler iree-base-runtime onnx onnxruntime openvino
 LIBRARIES_models := torch onnx onnxscript onnxruntime openvino gguf safetensors transformers
 LIBRARIES_exports := torch onnx onnxscript onnxruntime transformers
 LIBRARIES_vulkan := kgen-kernels[vulkan,webgpu] ncnn iree-base-compiler iree-base-runtime

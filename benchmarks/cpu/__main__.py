@@ -14,13 +14,14 @@ from functools import partial
 from benchmarks import suite
 from benchmarks.cpu.measure import measure
 from benchmarks.cpu.tables import tables
+from benchmarks.results import geometric_mean
 from kgen.check.peers import dnnl
 from kgen.errors import DeviceError
 
 
 def peers() -> dict[str, str]:
     """Versions of the libraries that are here."""
-    found = suite.versions("numpy", "torch", "iree-base-compiler")
+    found = suite.versions("numpy", "torch", "iree-base-compiler", "onnxruntime", "openvino")
     try:
         found["oneDNN"] = str(dnnl.dnnl().version)
     except DeviceError:
@@ -42,6 +43,10 @@ def main() -> None:
         print(f"\n{table.title} ({table.name})", flush=True)
         for row in measure(table, args.rounds, partial(run.has, table.name)):
             run.add(row)
+        rows = run.results.table(table.name)
+        if ratios := [ratio for row in rows if (ratio := row.ratio(*table.peers)) is not None]:
+            mean, least = geometric_mean(ratios), min(ratios)
+            print(f"fastest library: geometric mean {mean:.2f}x (minimum {least:.2f}x)", flush=True)
     print(f"written: {run.path}")
 
 

@@ -12,13 +12,13 @@ from pathlib import Path
 import kgen
 import kgen_runtime
 from benchmarks import suite
-from benchmarks.cpu import calls, two_cores
+from benchmarks.cpu import attention, calls, two_cores
 from benchmarks.cpu.tables import Table
 from benchmarks.results import Peer, Row, Timing
 from kgen.check.bench import run as bench
 from kgen.check.bench import timing
 from kgen.check.verify import inputs
-from kgen.spec import Matmul, Spec, text
+from kgen.spec import Attention, Matmul, Spec, text
 
 #: Seconds after which no further round of a kernel is begun.
 LIMIT = 2.0
@@ -40,6 +40,8 @@ def measure(table: Table, rounds: int, known: Callable[[str], bool]) -> Iterator
 
 def _against(spec: Spec, path: Path, table: Table, rounds: int) -> Row:
     """Time a kernel against the libraries in as many threads."""
+    if isinstance(spec, Attention):
+        return attention.measure(spec, path, table.name, table.threads, rounds)
     report = bench.bench(
         path,
         device="cpu",

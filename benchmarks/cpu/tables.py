@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks.cpu import attention
 from benchmarks.cpu.model_shapes import PRODUCTS
 from kgen import targets
 from kgen.ops.expression import inputs
@@ -90,7 +91,7 @@ def _is_skinny(spec: Matmul) -> bool:
 
 def tables(quick: bool = False) -> list[Table]:
     """Return every table, in the order of measurement."""
-    found = [*_products(), *_fused(), _gemv(), _columns(), _narrow(), *streams()]
+    found = [*_products(), *_fused(), _gemv(), _columns(), _narrow(), *streams(), *_attention()]
     if quick:
         found = [_quick(table) for table in found]
     return [
@@ -274,6 +275,17 @@ def streams() -> Iterator[Table]:
                 ceilings=() if several else limits,
                 threads=threads,
             )
+
+
+def _attention() -> Iterator[Table]:
+    for threads, dtype in itertools.product((1, 2), (DType.F32, DType.BF16)):
+        yield Table(
+            name=f"attention-{dtype}{'-2' if threads > 1 else ''}",
+            title=f"Attention, {dtype}{', two threads' if threads > 1 else ''}",
+            specs=attention.specs(dtype),
+            peers=tuple(attention.PEERS),
+            threads=threads,
+        )
 
 
 def _formula(expression: str, rows: int, cols: int, dtype: DType) -> Spec:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
+import numpy as np
 import pytest
 
-from benchmarks.cpu import calls, two_cores
+from benchmarks.cpu import attention, calls, two_cores
 from benchmarks.cpu.measure import measure
 from benchmarks.cpu.model_shapes import PRODUCTS
 from benchmarks.cpu.tables import TWO_CORES, Table, tables
@@ -14,7 +16,8 @@ from benchmarks.page import PRODUCTS as LINES
 from benchmarks.page import ROWS
 from benchmarks.side_by_side import SUITES
 from kgen.check.bench import timing
-from kgen.spec import DType, Matmul, text
+from kgen.check.peers.peer import values
+from kgen.spec import Attention, DType, Matmul, text
 
 SMALL = Matmul(m=16, n=16, k=16, dtype=DType.F32)
 
@@ -52,6 +55,38 @@ def test_kernels_are_timed_in_one_thread_and_in_two(monkeypatch: pytest.MonkeyPa
         assert found.time is not None and found.time.rounds == 2
         assert set(found.peers) == set(peers) and (found.ratio(*peers) or 0.0) > 0
         assert not list(measure(table, 2, {text.form(SMALL)}.__contains__))
+
+
+def test_attention_is_timed_and_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A library's result counts for `furthest_apart`; what a library refuses is a reason."""
+
+    def softmax(spec: Attention, _: Any, entry: Any, data: Any, __: int) -> attention.Made:
+        q, k, v = (values(data, p) for p in entry.inputs)
+        scores = np.float64(spec.scale or 1.0) * (q @ k.swapaxes(2, 3))
+        weights = np.exp(scores - scores.max(axis=3, keepdims=True))
+        return lambda: None, lambda: weights @ v / weights.sum(axis=3, keepdims=True)
+
+    def refuses(*_: object) -> attention.Made:
+        raise ValueError("no attention\nof this type")
+
+    def doubles(*given: Any) -> attention.Made:
+        call, result = softmax(*given)
+        return call, lambda: 2 * result()
+
+    spec = Attention(q=(1, 2, 5, 8), k=(1, 2, 7, 8), dtype=DType.F32)
+    for right, peers in ((True, {"a": softmax, "b": refuses}), (False, {"a": doubles})):
+        monkeypatch.setattr(attention, "PEERS", peers)
+        table = Table(name="attention-f32", title="t", specs=[spec], peers=(*peers,))
+        (found,) = measure(table, 2, new)
+        assert found.time is not None and (found.ratio("a") or 0.0) > 0
+        assert (float(found.values["furthest_apart"]) < 1e-5) == right
+        assert "b" not in peers or found.peers["b"].missing == "ValueError: no attention"
+
+
+def test_decoders_attend_to_all_keys_with_causal() -> None:
+    """The libraries compute such rows without a mask."""
+    for spec in attention.specs(DType.F32):
+        assert spec.queries > 1 or spec.pairs == spec.keys
 
 
 def test_reading_is_timed_beside_skinny_gemms_only() -> None:
