@@ -80,6 +80,16 @@ PRODUCTS = (
         what="weights of f32, bf16, s8, s4", table="narrow", against="of read", peers=("read",),
         is_fraction=True,
     ),
+    *(
+        Line(
+            what=f"convolutions of {model}, f32, {arithmetic}",
+            table=f"{model.lower()}-{arithmetic}",
+            against="best of oneDNN",
+            peers=("onednn-packed", "torch-onednn"),
+        )
+        for arithmetic in ("exact", "winograd4")
+        for model in ("ResNet-50", "U-Net")
+    ),
     Line(what="two threads", table="threads", against="one thread", peers=("one thread",)),
 )  # fmt: skip
 ROWS = tuple(

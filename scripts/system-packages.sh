@@ -22,7 +22,6 @@ gcc                     # compiles the C runtime, which its tests run
 g++                     # and a C++ program that includes its header
 cmake                   # builds and finds the C runtime as CMake projects do
 pkg-config              # and as others do
-libdnnl-dev             # oneDNN from C, a library that kgen bench compares with
 "
 missing=""
 for package in $(printf '%s\n' "$packages" | sed 's/#.*//'); do

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -9,16 +10,19 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 import kgen
 import kgen_runtime
 from benchmarks import suite
 from benchmarks.cpu import attention, calls, two_cores
 from benchmarks.cpu.tables import Table
 from benchmarks.results import Peer, Row, Timing
+from kgen.bundle import Bundle
 from kgen.check.bench import run as bench
 from kgen.check.bench import timing
 from kgen.check.verify import inputs
-from kgen.spec import Attention, Matmul, Spec, text
+from kgen.spec import Attention, Conv2d, Matmul, Spec, text
 
 #: Seconds after which no further round of a kernel is begun.
 LIMIT = 2.0
@@ -34,8 +38,17 @@ def measure(table: Table, rounds: int, known: Callable[[str], bool]) -> Iterator
     with tempfile.TemporaryDirectory() as folder:
         for spec in table.specs:
             if not known(text.form(spec)):
-                path = kgen.build(spec, targets=["native"]).save(Path(folder) / "kernel.kgen")
+                path = _built(spec).save(Path(folder) / "kernel.kgen")
                 yield timed(spec, path, table, rounds)
+
+
+def _built(spec: Spec) -> Bundle:
+    """Build a kernel; Winograd's transforms need the weights."""
+    if not isinstance(spec, Conv2d) or spec.transforms is None:
+        return kgen.build(spec, targets=["native"])
+    shape = spec.outputs, math.prod(spec.weights[1:])
+    weights = np.random.default_rng(0).standard_normal(shape, np.float32)
+    return kgen.build(spec, targets=["native"], constants={"b": weights})
 
 
 def _against(spec: Spec, path: Path, table: Table, rounds: int) -> Row:

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.cpu import attention
-from benchmarks.cpu.model_shapes import PRODUCTS
+from benchmarks.cpu.model_shapes import CONVOLUTIONS, PRODUCTS, Convolution
 from kgen import targets
 from kgen.ops.expression import inputs
 from kgen.ops.parse import parse
-from kgen.spec import ConstantOperand, DType, Epilogue, Layout, Matmul, Spec, text
+from kgen.spec import ConstantOperand, Conv2d, DType, Epilogue, Layout, Matmul, Spec, text
 from kgen.spec.choices import BType
+from kgen.spec.winograd import KERNEL, ConvMath
 from kgen.targets.cpu.plan.amx.tiles import tile_product
 
 CUBES = tuple((n, n, n) for n in (16, 32, 64, 128, 256, 512, 1024, 2048))
@@ -57,6 +58,8 @@ TILES_ROOF = (*ROOF, "tiles")
 #: Peers of GEMM shapes from models, with unpacked and with prepacked weights.
 MODELS = ("numpy", "torch", "onednn")
 MODELS_PACKED = ("torch-mkl", "torch-onednn", "onednn-packed")
+#: Peers of convolutions, whose weights are constant.
+CONVOLVING = ("onednn-packed", "torch-onednn")
 GEMV_ROWS, GEMV_SIDE = (1, 2, 4, 8, 16), 4096
 #: A router of 8 experts, heads of a few classes, and pairs of columns.
 COLUMNS = ((64, 4, 256), (256, 8, 1024), (1024, 2, 768), (4096, 10, 512), (16, 2, 768))
@@ -91,7 +94,8 @@ def _is_skinny(spec: Matmul) -> bool:
 
 def tables(quick: bool = False) -> list[Table]:
     """Return every table, in the order of measurement."""
-    found = [*_products(), *_fused(), _gemv(), _columns(), _narrow(), *streams(), *_attention()]
+    found = [*_products(), *_fused(), _gemv(), _columns(), _narrow(), *_layers()]
+    found += [*streams(), *_attention()]
     if quick:
         found = [_quick(table) for table in found]
     return [
@@ -121,7 +125,7 @@ def _threaded(dtype: DType) -> Iterator[tuple[int, int, int]]:
 
 def _quick(table: Table) -> Table:
     def size(spec: Spec) -> int:
-        return int(spec.flops // 2) if isinstance(spec, Matmul) else spec.bytes_moved // 4
+        return int(spec.flops // 2) if isinstance(spec, Matmul | Conv2d) else spec.bytes_moved // 4
 
     specs = [spec for spec in table.specs if size(spec) <= QUICK]
     return Table(**vars(table) | {"specs": specs})
@@ -248,6 +252,39 @@ def _narrow() -> Table:
             for m in rows
         ],
         ceilings=ROOF,
+    )
+
+
+def _layers() -> Iterator[Table]:
+    """Convolutions of models in exact arithmetic, and those of 3x3 kernels with Winograd's."""
+    arithmetics = (ConvMath.EXACT, ConvMath.WINOGRAD4)
+    for arithmetic, (model, layers) in itertools.product(arithmetics, CONVOLUTIONS.items()):
+        is_exact = arithmetic is ConvMath.EXACT
+        yield Table(
+            name=f"{model.lower()}-{arithmetic}",
+            title=f"Convolutions of {model}, f32, {arithmetic}",
+            specs=[
+                _convolution(layer, arithmetic)
+                for layer in layers
+                if is_exact or layer[3:] == (KERNEL, 1)
+            ],
+            peers=CONVOLVING,
+            ceilings=ROOF[:1],
+        )
+
+
+def _convolution(layer: Convolution, arithmetic: ConvMath) -> Conv2d:
+    """Layer with bias and relu, which oneDNN fuses too."""
+    size, channels, outputs, kernel, stride = layer
+    return Conv2d(
+        input=(1, channels, size, size),
+        weights=(outputs, channels, kernel, kernel),
+        dtype=DType.F32,
+        stride=stride,
+        padding=kernel // 2,
+        epilogue="relu(x + bias)",
+        constant=(ConstantOperand.B,),
+        math=arithmetic,
     )
 
 

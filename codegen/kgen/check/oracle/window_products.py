@@ -54,8 +54,8 @@ def windows(spec: Spec, values: Mapping[str, Values], rows: slice) -> Values:
     return found.reshape(groups, len(numbers), -1)
 
 
-def weights(spec: Spec, stored: npt.NDArray[T], cols: slice) -> npt.NDArray[T]:
-    """Return the columns of B of each group, in the order of `windows`."""
+def oihw(spec: Spec, stored: npt.NDArray[T]) -> npt.NDArray[T]:
+    """Return the weights as output channels x channels of a group x kernel sizes."""
     outputs, depth, *kernel = spec["weights"]
     shapes = {
         "oihw": ((outputs, depth, *kernel), (0, 1)),
@@ -65,6 +65,12 @@ def weights(spec: Spec, stored: npt.NDArray[T], cols: slice) -> npt.NDArray[T]:
     shape, axes = shapes[spec["weight_layout"]]
     if stored.ndim == 3 and spec["weight_layout"] == "hwio" and spec["constant"]:
         stored = stored.swapaxes(0, 1)
-    first = np.moveaxis(stored.reshape(shape), axes, (0, 1))
+    return np.moveaxis(stored.reshape(shape), axes, (0, 1))
+
+
+def weights(spec: Spec, stored: npt.NDArray[T], cols: slice) -> npt.NDArray[T]:
+    """Return the columns of B of each group, in the order of `windows`."""
+    outputs = spec["weights"][0]
+    first = oihw(spec, stored)
     matrix = np.moveaxis(first, 1, -1).reshape(spec["groups"], outputs // spec["groups"], -1)
     return matrix.swapaxes(1, 2)[:, :, cols]

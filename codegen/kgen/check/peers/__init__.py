@@ -45,7 +45,10 @@ PEERS: Mapping[str, PeerMaker] = {
     **CEILINGS,
 }
 #: Libraries by operation, for operations that not every library supports.
-SUPPORTING: Mapping[str, Sequence[str]] = {"conv2d": ("numpy",), "attention": ("numpy", "torch")}
+SUPPORTING: Mapping[str, Sequence[str]] = {
+    "conv2d": ("numpy", "onednn-packed", "torch-onednn"),
+    "attention": ("numpy", "torch"),
+}
 
 
 def make(name: str, entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:

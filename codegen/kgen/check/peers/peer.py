@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgen.check.oracle import attention_bounds
+from kgen.check.oracle import attention_bounds, transformed_sums, window_products
 from kgen.check.oracle import operations as oracle
 from kgen.check.tensors import Bits, Bytes, Values, decode, empty_buffer, strided_bits
 from kgen.errors import DeviceError
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.manifest import KernelEntry, TensorParam
+from kgen_runtime.reference.winograd_weights import winograd_tile
 from kgen_runtime.values import frozen
 
 Array = npt.NDArray[Any]
@@ -45,6 +46,19 @@ def aligned(array: Array) -> Array:
     copy = empty_buffer(array.nbytes).view(array.dtype).reshape(array.shape)
     copy[...] = array
     return copy
+
+
+def kernels(spec: Mapping[str, Any], stored: Array) -> Array:
+    """Return a convolution's f32 weights: output channels x channels of a group x kernel sizes.
+
+    Weights that Winograd's transforms were applied to are restored.
+    """
+    found = window_products.oihw(spec, stored) if not winograd_tile(spec) else None
+    if found is None:
+        outputs, depth, *sizes = spec["weights"]
+        restored = transformed_sums.kernels(spec, stored).reshape(*sizes, depth, outputs)
+        found = np.moveaxis(restored, (-1, -2), (0, 1))
+    return aligned(found.astype(np.float32))
 
 
 def check_has_no_pages(spec: Mapping[str, Any]) -> None:

@@ -16,6 +16,7 @@ from kgen.check.peers.peer import (
     check_has_no_pages,
     check_last_axes,
     first,
+    kernels,
     score_bias,
     values,
 )
@@ -24,7 +25,7 @@ from kgen.emulate.wording import shorten
 from kgen.errors import DeviceError
 from kgen.ops import Expression, parse
 from kgen.ops.expression import call, inputs, rebuilt, variable
-from kgen.spec.epilogue import PRODUCT
+from kgen.spec.epilogue import PRODUCT, steps_of
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.dtypes import DType
 from kgen_runtime.expressions.definitions import DEFINITIONS
@@ -42,6 +43,10 @@ TYPES = {
 Operation = Callable[[], Any]
 #: Function (torch, a, b) that prepares a product of PyTorch tensors for repeated calls.
 Product = Callable[[Any, Any, Any], Operation]
+
+
+#: Epilogues that PyTorch's convolution by oneDNN computes.
+CONVOLUTION_STEPS = ((), ("relu",), ("bias",), ("bias", "relu"))
 
 
 @contextmanager
@@ -108,6 +113,8 @@ def packed_by(name: str, product: Product) -> PeerMaker:
     """Return a peer of PyTorch with prepacked weights."""
 
     def make(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
+        if entry.op == "conv2d":
+            return _convolution(name, entry, buffers, device)
         _check_single_product(name, entry, device)
         torch, x = _tensors(entry, buffers, device)
         try:
@@ -119,6 +126,37 @@ def packed_by(name: str, product: Product) -> PeerMaker:
             ) from None
 
     return make
+
+
+def _convolution(
+    name: str, entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo
+) -> Peer:
+    """Return the operation that torch.compile emits for a convolution of frozen weights."""
+    torch, x = _tensors(entry, buffers, device)
+    spec, steps = entry.spec, steps_of(entry.spec["epilogue"])
+    rank = len(spec["stride"])
+    padding = spec["padding"][:rank]
+    if (
+        name != "torch-onednn"
+        or device.backend != "cpu"
+        or padding != spec["padding"][rank:]
+        or entry.inputs[0].dtype is not DType.F32
+        or steps not in CONVOLUTION_STEPS
+    ):
+        raise DeviceError(f"against={name} does not support {entry.key}; try against=numpy")
+    images = x["a"].movedim(-1, 1) if spec["layout"] == "nhwc" else x["a"]
+    given = (padding, spec["stride"], spec["dilation"], spec["groups"])
+    weights = torch.from_numpy(kernels(spec, x["b"].double().numpy()))
+    reorder = torch.ops.mkldnn._reorder_convolution_weight
+    packed = reorder(weights, *given, list(images.shape))
+    last = "relu" if steps[-1:] == ("relu",) else "none"
+    convolve = torch.ops.mkldnn._convolution_pointwise
+
+    @torch.no_grad()  # type: ignore[untyped-decorator]
+    def run() -> Any:
+        return convolve(images, packed, x.get("bias"), *given, last, [], "")
+
+    return Peer(name=name, run=run)
 
 
 def torch_compiled(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
