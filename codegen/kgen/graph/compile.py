@@ -37,6 +37,7 @@ from kgen.graph.reading.function_bodies import NodeRefused
 from kgen.graph.reading.importer import MISFITS, imported
 from kgen.graph.reading.model import Array, Model, Shape
 from kgen.graph.reading.onnx_file import Source, read, shown
+from kgen.graph.rewrites.gates import gated
 from kgen.graph.rewrites.integer_products import integer_products
 from kgen.graph.rewrites.narrow import WEIGHTS, convolutions_of, narrowed, weights_of
 from kgen.graph.rewrites.normalizations import folded
@@ -112,7 +113,7 @@ def load(
             graph = narrowed(graph, weights, weights_of(model), convolutions_of(model))
         if products is not None:
             graph = rounded(graph, products, product_nodes(model))
-        return fuse(dataclasses.replace(tied(graph), alignment=alignment))
+        return fuse(dataclasses.replace(gated(tied(graph)), alignment=alignment))
 
 
 def graph_by_bodies(

@@ -22,6 +22,7 @@ from kgen.graph.lowering.lower import lower
 from kgen.graph.operators import OPERATORS, graph_of
 from kgen.graph.reading.importer import imported
 from kgen.graph.reading.onnx_file import read
+from kgen.graph.rewrites.gates import gated
 from kgen.graph.rewrites.siblings import merged
 from kgen.graph.rewrites.tied_weights import tied
 from kgen.ops import formulas
@@ -358,6 +359,26 @@ def test_tied_weights_lie_once() -> None:
     (array,) = found.constants.values()
     (value,) = run(found, {"ids": ids}).values()
     expected = np.tanh(array[ids].astype(np.float64)) @ array.T.astype(np.float64)
+    np.testing.assert_allclose(value, expected.reshape(-1), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("images", "size", "scaled"), [(1, 5, 6 * 10), (2, 5, 2 * 6 * 10), (2, 4, 2 * 6 * 4 * 4)]
+)
+def test_a_gate_multiplies_the_smaller_of_image_and_weights(
+    images: int, size: int, scaled: int
+) -> None:
+    """Each image has a gate of its own, and so weights of its own."""
+    m = Maker()
+    x = m.add("Conv", m.input("x", (images, 3, size, size)), m.weight(6, 3, 1, 1))
+    gate = m.add("Sigmoid", m.add("Conv", m.add("GlobalAveragePool", x), m.weight(6, 6, 1, 1)))
+    model = m.model(m.add("Conv", m.add("Mul", x, gate), m.weight(10, 6, 1, 1)))
+    found = lower(fuse(gated(graph_of(imported(model, {}, OPERATORS)))))
+    (scaling,) = (call for call in found.calls if call.spec.key.startswith("mul_"))
+    assert found.buffers[scaling.writes[0]].elements == scaled
+    given = {"x": m.rng.standard_normal((images, 3, size, size)).astype(np.float32)}
+    (value,) = run(found, given).values()
+    (expected,) = ReferenceEvaluator(model).run(None, given)
     np.testing.assert_allclose(value, expected.reshape(-1), rtol=1e-5, atol=1e-6)
 
 
