@@ -67,7 +67,7 @@ def _estimate(entry: KernelEntry, target: Target, rates: Rates) -> float:
 
 
 def known_ceilings(program: Program, kernels: Kernels) -> Ceilings | None:
-    """Published figures of a device of the target; None where none are known."""
+    """Rates of a known device of the target; None if none is known."""
     target = targets.find(program.target)
     rates = targets.family(target.family).rates(target)
     if rates is None:
@@ -76,7 +76,7 @@ def known_ceilings(program: Program, kernels: Kernels) -> Ceilings | None:
     # How much L2 holds is not known here: what is read from DRAM sets the ceiling.
     l2 = {} if rates.l2 is None else {"L2": rates.l2}
     return Ceilings(
-        source=f"published figures of {rates.device}, not measured",
+        source=f"rates of {rates.device}, not measured here",
         # A GPU without matrix units of a narrow float type multiplies it in f32.
         flops={
             name: rates.flops.get(name, rates.flops["f32"])

@@ -8,7 +8,6 @@ each a lower bound. What it leaves out is listed in docs/how-it-works/static-ana
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -111,21 +110,10 @@ def roofline(spec: Spec, rates: Rates) -> Roofline:
 
 
 def roofline_of(spec: Spec, target: Target) -> Roofline | None:
-    """Return the roofline on a well-known device of the target; None if no device is known.
-
-    For CPUs it is that of one core, as in the cost model and in single-threaded measurements.
-    """
+    """Return the roofline on a well-known device of the target, for CPUs on one core; None if no
+    device is known."""
     rates = targets.family(target.family).rates(target)
-    if rates is None:
-        return None
-    if target.family == "cpu":
-        rates = dataclasses.replace(
-            rates,
-            device=f"one core of {rates.device}",
-            units=1,
-            flops={name: rate / rates.units for name, rate in rates.flops.items()},
-        )
-    return roofline(spec, rates)
+    return None if rates is None else roofline(spec, rates)
 
 
 def count(reader: Reader, entry: KernelEntry) -> LaunchCounters | str:

@@ -26,7 +26,6 @@ from kgen.targets.base import (
     Toolchain,
 )
 from kgen.targets.contraction.implicit_gemm import implicit_gemm, is_matrix, planned_as
-from kgen.targets.cpu import devices
 from kgen.targets.cpu.limits import NATIVE, TARGETS, with_suffixes
 from kgen.targets.cpu.plan.amx.tiles import tile_product
 from kgen.targets.cpu.plan.cpu_plan import CpuPlan, fuses
@@ -42,6 +41,7 @@ from kgen.targets.cpu.plan.kernels.rows.split import plan_split_rows
 from kgen.targets.cpu.plan.matmul import MatmulPlan, with_tile
 from kgen.targets.cpu.plan.packing.packed_windows import mainloop_of_windows
 from kgen.targets.cpu.plan.tiles.dots import dot_for
+from kgen.targets.cpu.rates import rates
 from kgen.targets.cpu.schedule import adapt, attention_blocks, cost_model, row_schedules
 from kgen.targets.device import Rates
 from kgen.targets.epilogue import FusedEpilogue
@@ -318,8 +318,8 @@ class CpuFamily(Family):
     def capabilities(self, target: Target) -> Mapping[str, Any]:
         return {"arch": target.arch, "features": tuple(sorted(target.features))}
 
-    def rates(self, target: Target) -> Rates | None:
-        return None if target.name == NATIVE else devices.rates(target)
+    def rates(self, target: Target) -> Rates:
+        return rates(target)
 
     def toolchain(self) -> tuple[Toolchain, ...]:
         return (llvm_ir.toolchain(),)

@@ -12,7 +12,8 @@ from kgen.spec import ConstantOperand, DType, Epilogue, Layout, Matmul
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.assemble import assembly
 from kgen.targets.cpu.plan.amx.matmul import AmxPlan
-from kgen.targets.cpu.schedule.cost_model import TILE_PRODUCT, best
+from kgen.targets.cpu.rates import TILE_PRODUCT
+from kgen.targets.cpu.schedule.cost_model import best
 
 AMX = FAMILY.find("x86-64-amx")
 #: Instructions that a core starts per cycle (Intel's Optimization Reference Manual, Golden Cove).

@@ -43,14 +43,12 @@ from kgen.targets.cpu.plan.kernels.transformed_tiles import transform_cycles
 from kgen.targets.cpu.plan.packing.mapped_b import maps_b
 from kgen.targets.cpu.plan.packing.packed_windows import mainloop_of_windows
 from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
+from kgen.targets.cpu.rates import TILE_PRODUCT, products
 from kgen.targets.cpu.schedule.space import MatmulSpace, spaces
 from kgen_runtime.values import frozen
 
 #: Array of float64 with one entry per candidate.
 Cycles: TypeAlias = Any
-#: Cycles of the tile unit per product of two AMX tiles: one per row of 16 (Intel Optimization
-#: Reference Manual 248966, "Intel AMX").
-TILE_PRODUCT = 16.0
 #: Row stride in bytes whose multiples cause set conflicts: they use at most a quarter of the sets;
 #: bytes per page; and pages that the first-level TLB of every core holds.
 CONFLICT_BYTES, PAGE_BYTES, TLB_PAGES = 2048, 4096, 64
@@ -231,10 +229,7 @@ class _Loop:
     @cached_property
     def products(self) -> float:
         """Vectors of products per cycle; each lane multiplies one k or one group of k."""
-        if self.dot and self.spec.dtype is DType.BF16:
-            return self.core.rates.pairs * LINE_BYTES / self.core.width
-        adds_apart = self.dot is not None and not self.dot.adds
-        return self.core.multiply_adds / (1 + adds_apart)
+        return products(self.spec.dtype, self.core.target)
 
     @property
     def b_stride(self) -> int:

@@ -18,6 +18,7 @@ from kgen.targets.contraction.candidate_table import Space
 from kgen.targets.contraction.implicit_gemm import implicit_gemm
 from kgen.targets.cpu import FAMILY, cores
 from kgen.targets.cpu.cores import coefficients, fitted
+from kgen.targets.cpu.rates import TILE_PRODUCT
 from kgen.targets.cpu.schedule import cost_model
 from kgen.targets.cpu.schedule.cost_model import EventCounts, Prediction, best, candidates, predict
 from kgen.targets.cpu.schedule.space import MatmulSpace, spaces
@@ -120,7 +121,7 @@ def test_arithmetic_is_no_less_than_the_rates_allow() -> None:
         assert (arithmetic >= 0.999 * spec.m * spec.n * spec.k / 8 / core.multiply_adds[32]).all()
     wide, amx = dataclasses.replace(spec, dtype="bf16"), targets.find("x86-64-amx")
     (tiles,) = spaces(wide, amx, mainloop="amx")
-    least = spec.m * spec.n * spec.k / (16 * 16 * 32) * cost_model.TILE_PRODUCT
+    least = spec.m * spec.n * spec.k / (16 * 16 * 32) * TILE_PRODUCT
     assert (predict(wide, amx, tiles).terms["arithmetic"] >= 0.999 * least).all()
 
 
