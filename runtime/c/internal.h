@@ -257,6 +257,14 @@ typedef struct launch {
     kgen_launch run; /* filled in once the code is loaded */
 } launch;
 
+/* Limits of attention's inputs (key_limits.c). `length` is NULL without a number of keys, and
+ * `table` without pages. A table has `most` / `page_size` pages of a batch element, from 0 to
+ * `pages` - 1. */
+typedef struct key_limits {
+    const parameter *length, *table;
+    int64_t most, page_size, pages;
+} key_limits;
+
 typedef struct scratch scratch;
 struct kgen_kernel {
     const char *key, *op, *target, *family, *name;
@@ -271,6 +279,7 @@ struct kgen_kernel {
     size_t num_arguments;
     parameter **arguments; /* parameters that are not constants */
     const parameter *lies_upon; /* table of a scatter, overwritten in place; else NULL */
+    key_limits keys;
     bool *in_place; /* by parameter: whether the output may reuse its memory; NULL until computed */
     kgen_bundle *bundle;
     bool loaded;
@@ -370,6 +379,12 @@ kgen_status kgen_check_order(const kgen_program *program, arena *memory);
 kgen_status kgen_settle_in_place(kgen_kernel *kernel, arena *memory);
 /* Find the table of a scatter; refuse a table that is not an input (in_place.c). */
 kgen_status kgen_settle_table(kgen_kernel *kernel);
+/* Find the limits of attention's inputs (key_limits.c). */
+void kgen_settle_key_limits(kgen_kernel *kernel);
+/* Check the numbers of keys, called `name`, against their limit, and unless `pages` is NULL the
+ * pages of these keys. `who` begins the message. */
+kgen_status kgen_check_keys(const key_limits *of, const char *who, const char *name,
+                            const void *lengths, const void *pages);
 kgen_status kgen_check_tensor(kgen_tensor *tensor, const char *name); /* computes nbytes */
 bool kgen_is_packed(const kgen_tensor *tensor);
 /* Return whether two tensors have equal element type, shape and strides (program_check.c). */

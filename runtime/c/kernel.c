@@ -172,12 +172,27 @@ static kgen_status check_buffers(const kgen_kernel *of, const kgen_buffer *argum
     return KGEN_OK;
 }
 
-/* ---- running --------------------------------------------------------------------------------- */
-
 /* Address of every tensor and workspace, by slot. */
 typedef struct memories {
     void *of[MAX_SLOTS];
 } memories;
+
+static const void *data_of(const kgen_kernel *of, const memories *at, const parameter *argument)
+{
+    return argument == NULL ? NULL : at->of[argument - of->parameters];
+}
+
+/* Check attention's numbers of keys and pages; `at` holds the addresses of the arguments. */
+static kgen_status check_argument_keys(const kgen_kernel *of, const memories *at)
+{
+    const key_limits *keys = &of->keys;
+    if (keys->length == NULL)
+        return KGEN_OK;
+    return kgen_check_keys(keys, of->key, keys->length->tensor.name,
+                           data_of(of, at, keys->length), data_of(of, at, keys->table));
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
 
 static void place_others(const kgen_kernel *of, const scratch *with, memories *into)
 {
@@ -224,6 +239,7 @@ kgen_status kgen_run(kgen_kernel *kernel, const kgen_buffer *arguments, size_t c
     TRY(check_buffers(kernel, arguments, count));
     for (size_t i = 0; i < count; i++)
         place(kernel, i, arguments[i].data, &at);
+    TRY(check_argument_keys(kernel, &at));
     return run(kernel, &at);
 }
 
@@ -235,6 +251,7 @@ kgen_status kgen_run_pointers(kgen_kernel *kernel, void *const *arguments, size_
         TRY(check_address(kernel, i, arguments[i]));
         place(kernel, i, arguments[i], &at);
     }
+    TRY(check_argument_keys(kernel, &at));
     return run(kernel, &at);
 }
 
@@ -272,13 +289,14 @@ kgen_status kgen_call_create(kgen_kernel *kernel, const kgen_buffer *arguments, 
     if (call == NULL)
         return kgen_argument_error("%s: the pointer for the call is NULL", kernel->key);
     TRY(check_buffers(kernel, arguments, count));
+    for (size_t i = 0; i < count; i++)
+        place(kernel, i, arguments[i].data, &at);
+    TRY(check_argument_keys(kernel, &at));
     kgen_call *made = (kgen_call *)calloc(1, sizeof *made);
     if (made == NULL)
         return kgen_no_memory(sizeof *made);
     made->kernel = kernel;
     made->with = kgen_scratch_create(kernel);
-    for (size_t i = 0; i < count; i++)
-        place(kernel, i, arguments[i].data, &at);
     if (made->with != NULL)
         place_others(kernel, made->with, &at);
     if (made->with == NULL || !make_launches(made, &at)) {

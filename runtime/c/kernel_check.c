@@ -535,6 +535,7 @@ static kgen_status check_parts(kgen_kernel *of, arena *memory)
     TRY(settle_arguments(of, &slots, memory));
     TRY(check_launches(of, &slots, memory));
     TRY(check_artifacts(of));
+    kgen_settle_key_limits(of);
     return kgen_settle_table(of);
 }
 

@@ -199,12 +199,13 @@ typedef struct kgen_buffer {
 
 /* Run a kernel on one buffer per argument, in order, and wait until it is finished. Each call
  * checks the count, the sizes, the alignment, and that no output overlaps another argument. A
- * scatter writes rows of its table: pass the table's memory as its output. Scratch memory is
+ * scatter writes rows of its table: pass the table's memory as its output. Attention refuses a
+ * kv_length above its keys, and a page_table entry before it that is no page. Scratch memory is
  * reused by later calls. */
 KGEN_API kgen_status kgen_run(kgen_kernel *kernel, const kgen_buffer *arguments, size_t count);
 
 /* Run a kernel on one pointer per argument. Each call checks the count, the alignment and that no
- * pointer is NULL, but neither sizes nor overlap. */
+ * pointer is NULL, and attention's numbers as kgen_run does, but neither sizes nor overlap. */
 KGEN_API kgen_status kgen_run_pointers(kgen_kernel *kernel, void *const *arguments, size_t count);
 
 /* Array with strides of its own, for kgen_run_strided. */
@@ -283,7 +284,7 @@ KGEN_API kgen_status kgen_session_set_input_strided(kgen_session *session, const
                                                     const void *data, const int64_t *strides);
 
 /* Run the program once and wait until it is finished. The run is refused if an input was never
- * set. The call fails after the run if an output has more elements than its shape; the message
+ * set, or has a number of keys above those of an attention that reads it. The call fails after the run if an output has more elements than its shape; the message
  * names the option of kgen compile. A write past the end of a state is ignored: check the index
  * before the run. */
 KGEN_API kgen_status kgen_session_run(kgen_session *session);

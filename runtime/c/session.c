@@ -292,10 +292,39 @@ static kgen_status check_sizes(const kgen_session *of)
     return KGEN_OK;
 }
 
+/* Return the input of the program that a step reads as a parameter; NULL if it reads none. */
+static const bound *bound_to(const step *one, const parameter *its)
+{
+    const bound *found = its == NULL ? NULL : &one->values[its - one->kernel->parameters];
+    return found != NULL && found->is != NULL && found->is->kind == IN_INPUT ? found : NULL;
+}
+
+/* Check attention's numbers of keys, and pages, that are inputs. */
+static kgen_status check_input_keys(const kgen_session *of)
+{
+    for (size_t s = 0; s < of->program->num_steps; s++) {
+        const step *one = &of->program->steps[s];
+        const key_limits *keys = &one->kernel->keys;
+        if (keys->length == NULL)
+            continue;
+        const bound *length = bound_to(one, keys->length), *table = bound_to(one, keys->table);
+        if (length != NULL)
+            TRY(kgen_check_keys(keys, of->program->name, length->is->memory,
+                                address_of(of, length),
+                                table == NULL ? NULL : address_of(of, table)));
+    }
+    return KGEN_OK;
+}
+
+/* Check what must hold before a run. */
+static kgen_status check_inputs(const kgen_session *of)
+{
+    return of->num_unset > 0 ? miss_input(of) : check_input_keys(of);
+}
+
 kgen_status kgen_session_run(kgen_session *session)
 {
-    if (session->num_unset > 0)
-        return miss_input(session);
+    TRY(check_inputs(session));
     kgen_jobs_run(&session->jobs);
     return check_sizes(session);
 }
@@ -306,8 +335,7 @@ kgen_status kgen_session_profile(kgen_session *session, int64_t *nanoseconds, si
     if (nanoseconds == NULL || num_steps != of->num_steps)
         return kgen_argument_error("%s: has %zu steps, and the call gives %zu%s; give all", of->name,
                                    of->num_steps, num_steps, nanoseconds == NULL ? " at NULL" : "");
-    if (session->num_unset > 0)
-        return miss_input(session);
+    TRY(check_inputs(session));
     kgen_jobs_profile(&session->jobs, session->ends, num_steps, nanoseconds);
     return check_sizes(session);
 }

@@ -74,7 +74,7 @@ class Attention(Spec):
     - `window`: keys whose distance to the query's position is less than this.
     - `kv_length`: an input with one s32 per batch element, the number of its keys, which
       `bottom_right` uses as well. Keys and values beyond it are not read. Lengths are clamped to 0
-      and the number of keys.
+      and the number of keys; a call on the CPU refuses more than that number.
     - a boolean `mask`: keys for which it is true. With `mask_value`, that is the score of the other
       keys instead.
 
@@ -83,7 +83,7 @@ class Attention(Spec):
     in memory, or with `kv_layout="bhsd"` pages, K/V heads, page_size and elements. The input
     `page_table`, batch x (keys / page_size) in s32, has the page of each `page_size` keys of a
     batch element. `kv_length` is then an input too. Entries behind it may be any number. Others are
-    clamped to the pages of the pools; a call from Python on the CPU raises ArgumentError for them.
+    clamped to the pages of the pools; a call on the CPU refuses them.
 
     A mask of another dtype is added to the scores. `mask` is its shape, which broadcasts to batch x
     heads x queries x keys, and `mask_dtype` its dtype, by default that of q. `softcap` c > 0

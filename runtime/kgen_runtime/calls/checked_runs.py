@@ -1,15 +1,17 @@
-"""Checked runs of a program: indices are compared with the sizes of their tables before use."""
+"""Checked runs of a program: indices are compared with the sizes of their tables before use, and
+attention's lengths and pages with their limits."""
 
 from __future__ import annotations
 
 import ast
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kgen_runtime.calls.attention_limits import AttentionLimits
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import ArgumentError
 from kgen_runtime.expressions import views
@@ -69,11 +71,13 @@ class CheckedSteps:
         self._program, self._kernels = session.entry, session.kernels.entries
         self._held = session.kernels.held
         self._uses = {key: index_uses(kernel) for key, kernel in self._kernels.items()}
+        self._limits = {key: AttentionLimits.of(kernel) for key, kernel in self._kernels.items()}
 
     def run(self) -> None:
-        """Run all steps. Raises ArgumentError for an index outside its table.
+        """Run all steps. Raises ArgumentError for an index outside its table, and for a length or a
+        page of attention outside its limits.
 
-        Indices that depend on inputs of the program only are checked before any step runs, others
+        Numbers that depend on inputs of the program only are checked before any step runs, others
         before the step that uses them.
         """
         # The reference keeps the code until the run is done, if another thread closes the bundle.
@@ -81,16 +85,26 @@ class CheckedSteps:
         later: set[int] = set()
         for number, step in enumerate(self._program.steps):
             for use in self._uses[step.kernel]:
-                if all(self._memory(step, name) == "input" for name in use.inputs):
+                if self._are_inputs(step, use.inputs):
                     self._check(number, step, use)
                 else:
                     later.add(number)
+            limits = self._limits[step.kernel]
+            if limits is not None and self._are_inputs(step, limits.names):
+                self._check_keys(number, step, limits)
+            elif limits is not None:
+                later.add(number)
         for number, step in enumerate(self._program.steps):
             if number in later:
                 for use in self._uses[step.kernel]:
                     self._check(number, step, use)
+                if (limits := self._limits[step.kernel]) is not None:
+                    self._check_keys(number, step, limits)
             self._run_step(number)
         del held
+
+    def _are_inputs(self, step: Step, parameters: Iterable[str]) -> bool:
+        return all(self._memory(step, name) == "input" for name in parameters)
 
     def _memory(self, step: Step, parameter: str) -> str:
         kind, _ = self._program.by_name[step.bindings[parameter]].place.memory
@@ -98,7 +112,7 @@ class CheckedSteps:
 
     def _check(self, number: int, step: Step, use: IndexUse) -> None:
         arrays = {name: self._array(number, step, name) for name in use.inputs}
-        is_input = all(self._memory(step, name) == "input" for name in use.inputs)
+        is_input = self._are_inputs(step, use.inputs)
         for coordinates, value in _wrong(self._kernels[step.kernel], use, arrays):
             if value == NO_PLACE and not is_input:
                 continue
@@ -111,6 +125,12 @@ class CheckedSteps:
                 f"{self._program.name}: {self._shown(step, use, coordinates)} is {value}, outside "
                 f"of its table; give an index from {-use.places} to {use.places - 1}{_nodes(step)}"
             )
+
+    def _check_keys(self, number: int, step: Step, limits: AttentionLimits) -> None:
+        values = (self._array(number, step, name) for name in limits.names)
+        kind, name = self._program.by_name[step.bindings[limits.names[0]]].place.memory
+        who = ", node ".join((self._program.name, *step.nodes[:1]))
+        limits.check(who, name if kind == "input" else limits.names[0], *values)
 
     def _array(self, number: int, step: Step, parameter: str) -> np.ndarray[Any, Any]:
         """Return an index tensor as the kernel reads it."""

@@ -12,11 +12,11 @@ from kgen_runtime.backend import Backend
 from kgen_runtime.calls import signatures
 from kgen_runtime.calls.address_finders import holder
 from kgen_runtime.calls.arguments import Slot
+from kgen_runtime.calls.attention_limits import AttentionLimits
 from kgen_runtime.calls.call import Call
 from kgen_runtime.calls.host_values import first_importer, host_value, new_output
 from kgen_runtime.calls.loaded import LoadedKernel
 from kgen_runtime.calls.named_arguments import in_order
-from kgen_runtime.calls.page_tables import PageTable
 from kgen_runtime.errors import ArgumentError, DeviceError
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.memory import dlpack, packing
@@ -89,7 +89,7 @@ class Kernel(Uncopied):
         #: kernels.
         self._table = next((slot for slot in self._inputs if slot.name == table), None)
         self.on_host = backend.memory == dlpack.HOST
-        self._page_table = PageTable.of(entry) if self.on_host else None
+        self._key_limits = AttentionLimits.of(entry) if self.on_host else None
         self._has_addresses = backend.memory is not None
         self._workspaces = entry.workspaces
         #: Names of the arguments of a call, in order.
@@ -233,10 +233,11 @@ class Kernel(Uncopied):
             buffers.append(found)
         if out is not None:
             self._check_outputs(written, buffers)
-        if self._page_table is not None:
+        if self._key_limits is not None:
+            limits, length = self._key_limits, self._key_limits.names[0]
             by_name = {s.name: (s, x) for s, x in zip(self._inputs, arguments, strict=True)}
-            pages = (host_value(*by_name[name]) for name in ("kv_length", "page_table"))
-            self._page_table.check(*pages)
+            found = (host_value(*by_name[name]) for name in limits.names)
+            limits.check(self.key, length, *found)
         if self._table is not None and buffers[self._inputs.index(self._table)] != written[0]:
             raise ArgumentError(
                 f"{self.key}: writes rows of {self._table.name} in place; pass that as out=, or "

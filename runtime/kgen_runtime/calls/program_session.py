@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgen_runtime.calls.arguments import Slot
+from kgen_runtime.calls.attention_limits import limited_inputs
 from kgen_runtime.calls.host_values import getter, host_value, imported, putter
 from kgen_runtime.calls.named_arguments import by_name
 from kgen_runtime.calls.session import Session
@@ -55,6 +56,11 @@ class ProgramSession(Uncopied):
         self._places = places
         needed = set() if places is None else places.needed
         self._needed = [slot for slot in inputs if slot.name in needed]
+        slots = {slot.name: slot for slot in inputs}
+        found = (
+            () if session.checks_inputs else limited_inputs(session.entry, session.kernels.entries)
+        )
+        self._limited = [(limits, [slots[name] for name in names]) for limits, names in set(found)]
         self._checked: CheckedSteps | None = None
         #: Thread that uses the session, under the key "thread".
         self._user: dict[str, int] = {}
@@ -107,6 +113,9 @@ class ProgramSession(Uncopied):
             given = by_name(self.session.name, self._input_names, inputs, named)
         if self._places is not None:
             self._places.check({s.name: host_value(s, given[s.name]) for s in self._needed})
+        for limits, slots in self._limited:
+            values = (host_value(slot, given[slot.name]) for slot in slots)
+            limits.check(self.session.name, slots[0].name, *values)
         library = None
         for name, put in self._puts:
             library = put(given[name]) or library

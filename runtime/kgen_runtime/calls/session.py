@@ -105,6 +105,8 @@ class Session(ABC):
 
     #: Makes all launches. Returns the kgen_status of an error if libkgen makes them.
     _launch: Callable[[], int | None]
+    #: Whether a run checks the limits of attention's lengths and pages that are inputs.
+    checks_inputs = False
 
     def __init__(self, handle: ProgramHandle, backend: Backend, kernels: ProgramKernels) -> None:
         """Create a session. Raises DeviceError if the bundle is closed."""

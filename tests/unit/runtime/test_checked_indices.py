@@ -18,6 +18,7 @@ import kgen_runtime
 from kgen.cli.main import main
 from kgen_runtime.backends.cpu.cpu_session import CpuSession
 from kgen_runtime.calls import checked_runs
+from kgen_runtime.calls.attention_limits import AttentionLimits
 from kgen_runtime.errors import ArgumentError
 from tests.onnx_models import Maker
 
@@ -148,3 +149,60 @@ def test_nothing_runs_before_an_index_of_an_input_is_checked(
     with pytest.raises(ArgumentError, match=r"ids\[1\] is 8"):
         program.run(x=given, ids=[0, 8], check_indices=True)
     assert ran == [0, 1]
+
+
+def lengths_of_attention(folder: Path, dtype: int) -> Path:
+    """Attention of 3 queries and 5 keys, whose numbers of keys are an input."""
+    m = Maker(18)
+    q, k, v = (m.input(name, (2, 2, n, 8)) for name, n in (("q", 3), ("k", 5), ("v", 5)))
+    keys = m.constant(np.arange(5).reshape(1, 1, 1, 5), onnx.helper.tensor_dtype_to_np_dtype(dtype))
+    seen = m.add("Less", keys, m.input("number", (2, 1, 1, 1), dtype))
+    mask = m.add("Where", seen, m.constant(0.0), m.constant(-np.inf))
+    scores = m.add("MatMul", q, m.add("Transpose", k, perm=[0, 1, 3, 2]))
+    weights = m.add("Softmax", m.add("Add", scores, mask), axis=-1)
+    return saved(m, m.add("MatMul", weights, v), folder)
+
+
+@pytest.mark.parametrize("device", ["cpu", "reference"])
+def test_a_number_of_keys_that_is_an_input(device: str, tmp_path: Path) -> None:
+    path = lengths_of_attention(tmp_path, T.INT32)
+    with kgen_runtime.load(path, device=device) as kernels:
+        program = kernels.program
+        given = {i.name: np.ones(i.shape, np.float32) for i in program.inputs[:3]}
+        number = np.array([3, 5], np.int32).reshape(2, 1, 1, 1)
+        assert np.all(program.run(given, number=number) == 1.0)
+        number[1] = 6
+        message = r"^main.*: number\[1\]=6 exceeds the 5 keys of k and v; give 0 to 5, or build"
+        for checks in (False, True):
+            with pytest.raises(ArgumentError, match=message):
+                program.run(given, number=number, check_indices=checks)
+        if device == "cpu":
+            with pytest.raises(ArgumentError, match=message):
+                program.prepare(given, number=number)()
+
+
+def test_a_number_of_keys_that_a_step_computes(tmp_path: Path) -> None:
+    """The kernel clamps it, as the model's mask does; a checked run names it."""
+    program = kgen_runtime.load(lengths_of_attention(tmp_path, T.INT64)).program
+    given = {i.name: np.ones(i.shape, np.float32) for i in program.inputs[:3]}
+    number = np.array([3, 6]).reshape(2, 1, 1, 1)
+    assert np.all(program.run(given, number=number) == 1.0)
+    message = r"^main, node .*: kv_length\[1\]=6 exceeds the 5 keys of k and v; give 0 to 5"
+    with pytest.raises(ArgumentError, match=message):
+        program.run(given, number=number, check_indices=True)
+
+
+@pytest.mark.parametrize(("page", "refused"), [(4, True), (-1, True), (3, False)])
+def test_pages_of_a_table(page: int, refused: bool) -> None:
+    """Entries behind the keys may be any number."""
+    spec = kgen.Attention(q=(1, 1, 2, 8), k=(1, 1, 12, 8), page_size=4, pages=4, dtype="f32")
+    (entry,) = kgen.build(spec, targets=["x86-64-v3"]).manifest.kernels
+    limits = AttentionLimits.of(entry)
+    assert limits is not None and limits.names == ("kv_length", "page_table")
+    table = np.array([[0, page, 99]], np.int32)
+    limits.check("it", "kv_length", np.array([4], np.int32), table)
+    if not refused:
+        limits.check("it", "kv_length", np.array([8], np.int32), table)
+        return
+    with pytest.raises(ArgumentError, match=rf"^it: page_table\[0, 1\]={page} is no page of k and"):
+        limits.check("it", "kv_length", np.array([5], np.int32), table)

@@ -53,6 +53,8 @@ def _addresses(of: list[int | None]) -> ctypes.Array[ctypes.c_void_p]:
 class CpuSession(Session):
     """Session of a program whose addresses are registered with :func:`settle`."""
 
+    checks_inputs = True
+
     def __init__(
         self,
         handle: ProgramHandle,

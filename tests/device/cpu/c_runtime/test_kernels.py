@@ -298,3 +298,36 @@ def test_wrong_arguments(sanitized: Driver, path: Path, tmp_path: Path) -> None:
 def test_misuse(folder: Path, path: Path) -> None:
     """A C program makes the mistakes that a caller can make."""
     run([str(compiled(folder, "misuse", SANITIZED)), str(path)])
+
+
+def test_attention_refuses_lengths_and_pages_out_of_range(
+    sanitized: Driver, tmp_path: Path
+) -> None:
+    """Each way of calling compares them; entries of pages behind the keys may be any number."""
+    spec = kgen.Attention(q=(2, 1, 3, 8), k=(2, 1, 12, 8), page_size=4, pages=5, dtype="f32")
+    path = pack([pipeline.kernel(spec, targets.find("x86-64-v3"))]).save(tmp_path / "paged.kgen")
+    with kgen_runtime.load(path, device="cpu", num_threads=1) as kernels:
+        kernel = find(kernels, "attention")
+        inputs = inputs_of(kernel)
+        entry = kernel.entry
+        lengths, table = np.array([5, 12], np.int32), np.array([[0, 4, 5], [1, 2, 3]], np.int32)
+        wanted = kernel(*inputs[:3], lengths, table)
+    start = f"1: {entry.key}: "
+    cases = [
+        (13, 4, f"{start}kv_length[1]=13 exceeds the 12 keys of k and v; give 0 to 12, or build"),
+        (
+            12,
+            5,
+            f"{start}page_table[0, 1]=5 is no page of k and v; give 0 to 4 for the keys before",
+        ),
+        (12, -1, f"{start}page_table[0, 1]=-1 is no page of k and v; give 0 to 4 for the keys"),
+    ]
+    for how in ("run", "pointers", "call"):
+        lengths[1], table[0, 1] = 12, 4
+        files = call_files(entry, [*inputs[:3], lengths, table], tmp_path)
+        sanitized.done(path, how, entry.key, *files)
+        check_files(entry, tmp_path, (wanted,))
+        for length, page, message in cases:
+            lengths[1], table[0, 1] = length, page
+            files = call_files(entry, [*inputs[:3], lengths, table], tmp_path)
+            assert sanitized.refused(path, how, entry.key, *files).startswith(message)

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 
 import kgen
 import kgen_runtime
 from kgen import bundle, pipeline, targets
 from kgen.check.model.truth import truth
+from kgen_runtime.dtypes import DType
 from kgen_runtime.schema.program import Program, Step
 from tests.device.cpu.c_runtime.compiled import (
     SANITIZED,
@@ -27,6 +29,7 @@ from tests.device.cpu.c_runtime.compiled import (
 from tests.device.cpu.c_runtime.test_kernels import SPLIT
 from tests.programs import ROWS, WIDE, answer, mlp_bundle, parameters, value
 from tests.unit.runtime.bundle.zips import zipped
+from tests.unit.runtime.test_checked_indices import lengths_of_attention
 
 Array = np.ndarray[Any, Any]
 X = np.random.default_rng(7).standard_normal((ROWS, WIDE)).astype("f")
@@ -218,3 +221,17 @@ def test_weights_off_their_pages_are_copied(sanitized: Driver, mlp: Path, tmp_pa
     flipped = write(tmp_path, "flipped.kgen", bytes(data))
     sanitized.done(flipped, "list")
     assert "it was changed after it was built" in sanitized.refused(flipped, "weights")
+
+
+def test_a_number_of_keys_above_those_of_attention(sanitized: Driver, tmp_path: Path) -> None:
+    path = lengths_of_attention(tmp_path, onnx.TensorProto.INT32)
+    rng = np.random.default_rng(2)
+    given = {n: values(rng, DType.F32, (2, 2, 3 if n == "q" else 5, 8)) for n in "qkv"}
+    number = np.array([3, 5], np.int32).reshape(2, 1, 1, 1)
+    program, _, wanted = by_python(path, given | {"number": number})
+    files = program_files(program, given | {"number": number}, tmp_path)
+    sanitized.done(path, "program", "", 1, *files)
+    check_outputs(program, files, wanted)
+    files = program_files(program, given | {"number": number + 1}, tmp_path)
+    refusal = sanitized.refused(path, "program", "", 1, *files)
+    assert refusal.startswith("1: main: number[1]=6 exceeds the 5 keys of k and v; give 0 to 5, or")

@@ -163,6 +163,21 @@ def test_pages_that_are_none_are_refused_at_the_call(tmp_path: Path) -> None:
         np.testing.assert_allclose(run()[0], (8 * 0.0 + nearest) / 9, rtol=1e-6)
 
 
+def test_more_keys_than_there_are_are_refused_at_the_call(tmp_path: Path) -> None:
+    spec = attention(3, 40, 8, batch=2, kv_length=True)
+    bundle.pack([built(spec, V3, **SMALL)]).save(tmp_path / "attention.kgen")
+    kernels = kgen_runtime.load(tmp_path / "attention.kgen")
+    inputs = [np.ones(p.shape, np.float32) for p in spec.parameters[:3]]
+    lengths = np.array([7, 40], np.int32)
+    run = kernels.attention.prepare(*inputs, lengths)
+    lengths[1] = 41
+    message = r": kv_length\[1\]=41 exceeds the 40 keys of k and v; give 0 to 40, or build it for"
+    for call in (kernels.attention, kernels.attention.prepare):
+        with pytest.raises(kgen.errors.ArgumentError, match=message):
+            call(*inputs, lengths)
+    assert np.all(run() == 1.0)  # A prepared call was checked; it reads all keys.
+
+
 @pytest.mark.parametrize("target", ["x86-64", "aarch64-neon", "x86-64-v4"])
 def test_other_vectors(target: str) -> None:
     fields: dict[str, Any] = {"kv_length": True, "mask": (7, 21), "softcap": 5.0, "lse": True}
