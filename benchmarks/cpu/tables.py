@@ -15,6 +15,7 @@ from kgen.ops.expression import inputs
 from kgen.ops.parse import parse
 from kgen.spec import ConstantOperand, Conv2d, DType, Epilogue, Layout, Matmul, Spec, text
 from kgen.spec.choices import BType
+from kgen.spec.conv2d import WeightLayout
 from kgen.spec.winograd import KERNEL, ConvMath
 from kgen.targets.cpu.plan.amx.tiles import tile_product
 
@@ -63,6 +64,8 @@ CONVOLVING = ("onednn-packed", "torch-onednn")
 GEMV_ROWS, GEMV_SIDE = (1, 2, 4, 8, 16), 4096
 #: A router of 8 experts, heads of a few classes, and pairs of columns.
 COLUMNS = ((64, 4, 256), (256, 8, 1024), (1024, 2, 768), (4096, 10, 512), (16, 2, 768))
+#: Sides of depthwise kernels, and sides and channels of their images.
+DEPTHWISE_KERNELS, DEPTHWISE_IMAGES = (3, 5, 7), ((7, 64), (14, 240), (112, 64))
 #: Ms and (N, K) of a decoder's step: a matrix of a large one, and one of SmolLM2-135M.
 NARROW = (((1, 4), (4096, 4096)), ((1,), (1536, 576)))
 
@@ -94,7 +97,7 @@ def _is_skinny(spec: Matmul) -> bool:
 
 def tables(quick: bool = False) -> list[Table]:
     """Return every table, in the order of measurement."""
-    found = [*_products(), *_fused(), _gemv(), _columns(), _narrow(), *_layers()]
+    found = [*_products(), *_fused(), _gemv(), _columns(), _narrow(), *_layers(), _depthwise()]
     found += [*streams(), *_attention()]
     if quick:
         found = [_quick(table) for table in found]
@@ -271,6 +274,28 @@ def _layers() -> Iterator[Table]:
             peers=CONVOLVING,
             ceilings=ROOF[:1],
         )
+
+
+def _depthwise() -> Table:
+    """Depthwise convolutions as models have them, whose images fit in L1, in L2, in neither."""
+    shapes = itertools.product(DEPTHWISE_KERNELS, DEPTHWISE_IMAGES)
+    return Table(
+        name="depthwise",
+        title="Depthwise convolutions, f32",
+        specs=[
+            Conv2d(
+                input=(1, channels, size, size),
+                weights=(channels, 1, kernel, kernel),
+                dtype=DType.F32,
+                weight_layout=WeightLayout.HWIO,
+                padding=kernel // 2,
+                groups=channels,
+                epilogue="relu(x + bias)",
+            )
+            for kernel, (size, channels) in shapes
+        ],
+        ceilings=("peak", "copy"),
+    )
 
 
 def _convolution(layer: Convolution, arithmetic: ConvMath) -> Conv2d:

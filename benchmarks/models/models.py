@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from benchmarks.machine import ROOT
 from benchmarks.models import quantized
-from benchmarks.models.networks import NETWORKS
+from benchmarks.models.networks import LAYER_CHANNELS, LAYERS, NETWORKS
 from kgen import settings
 from kgen.spec.choices import BTypeName
 from kgen_runtime.dtypes import DTypeName
@@ -116,9 +116,9 @@ def quantized_copy(
     )
 
 
-def images(size: int) -> Callable[[int], Inputs]:
+def images(size: int, channels: int = 3) -> Callable[[int], Inputs]:
     """Inputs by seed."""
-    shape = (1, 3, size, size)
+    shape = (1, channels, size, size)
     return lambda seed: {"image": np.random.default_rng(seed).standard_normal(shape, np.float32)}
 
 
@@ -241,6 +241,14 @@ MODELS = (
             has_winograd=True,
         )
         for name, size, make in NETWORKS
+    ),
+    *(
+        Model(
+            name=name,
+            path=network(name, size, make),
+            inputs=partial(images(size, LAYER_CHANNELS), 0),
+        )
+        for name, size, make in LAYERS
     ),
     *(
         Model(

@@ -4,6 +4,7 @@ exporters for inference leave it."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +13,19 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 OPSET = 20
+#: Channels of the image of a single layer.
+LAYER_CHANNELS = 64
 
 
 class Network:
     """Graph under construction; methods append nodes and return the name of their result."""
 
-    def __init__(self, name: str, *, size: int) -> None:
-        self.name, self.size = name, size
+    def __init__(self, name: str, *, size: int, channels: int = 3) -> None:
+        self.name, self.shape = name, (1, channels, size, size)
         self.nodes: list[onnx.NodeProto] = []
         self.weights: list[onnx.TensorProto] = []
         #: Channels of each result.
-        self.channels = {"image": 3}
+        self.channels = {"image": channels}
         self.random = np.random.default_rng(0)
 
     def tensor(self, array: Any) -> str:
@@ -120,9 +123,7 @@ class Network:
         return self.dense(x, outputs)
 
     def save(self, path: Path, *results: str) -> None:
-        image = helper.make_tensor_value_info(
-            "image", TensorProto.FLOAT, [1, 3, self.size, self.size]
-        )
+        image = helper.make_tensor_value_info("image", TensorProto.FLOAT, self.shape)
         outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in results]
         graph = helper.make_graph(self.nodes, self.name, [image], outputs, self.weights)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)])
@@ -211,7 +212,7 @@ def deeplab_v3(path: Path, size: int) -> None:
     parts = [net.conv(x, 256, 1)]
     parts += [net.conv(x, 256, 3, dilation=apart) for apart in (12, 24, 36)]
     mean = net.conv(net.node("GlobalAveragePool", x), 256, 1)
-    parts.append(net.resized(mean, net.size // 16, "linear"))
+    parts.append(net.resized(mean, size // 16, "linear"))
     y = net.conv(net.conv(net.concat(*parts), 256, 1), 256, 3)
     net.save(path, net.resized(net.conv(y, 21, 1, act=None), 16, "linear"))
 
@@ -320,6 +321,12 @@ def yolo_v8n(path: Path, size: int) -> None:
     net.save(path, *found)
 
 
+def transposed(path: Path, size: int, *, kernel: int) -> None:
+    """Write a model of one ConvTranspose that doubles an image."""
+    net = Network(f"conv-transpose-{kernel}x{kernel}", size=size, channels=LAYER_CHANNELS)
+    net.save(path, net.up("image", LAYER_CHANNELS // 2, kernel))
+
+
 #: Networks and the sizes of their images.
 NETWORKS: Sequence[tuple[str, int, Callable[[Path, int], None]]] = (
     ("resnet50", 224, resnet50),
@@ -330,4 +337,9 @@ NETWORKS: Sequence[tuple[str, int, Callable[[Path, int], None]]] = (
     ("regnet-y-400mf", 224, regnet_y_400mf),
     ("convnext-tiny", 224, convnext_tiny),
     ("yolo-v8n", 320, yolo_v8n),
+)
+#: Single layers, and the sizes of their images.
+LAYERS: Sequence[tuple[str, int, Callable[[Path, int], None]]] = tuple(
+    (f"conv-transpose-{kernel}x{kernel}", 128, partial(transposed, kernel=kernel))
+    for kernel in (2, 3, 4)
 )
