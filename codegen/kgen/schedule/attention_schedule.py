@@ -24,8 +24,11 @@ class CpuAttention(Schedule):
     mr: int
     #: [vectors] Columns of a register tile, in vectors.
     nv: int
-    #: Whether blocks of V are copied, as f32 and without gaps, before they are multiplied.
+    #: Whether blocks of V are copied, without gaps, before they are multiplied: as f32, or in pairs
+    #: of keys (`dots`).
     pack_v: bool
+    #: Whether both products are dot products of pairs of bf16; weights are rounded to bf16.
+    dots: bool = False
 
 
 @frozen

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,7 @@ from kgen.spec import Attention
 from kgen.targets.base import BuiltKernel, Source
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.schedule import attention_blocks
-from tests import attention_specs
+from tests import attention_specs, needs
 from tests.attention_specs import BOTTOM
 
 attention = partial(attention_specs.attention, dtype="f32")
@@ -222,6 +223,79 @@ def test_threads_have_blocks_of_queries() -> None:
     plan = pipeline.plan_with(spec, targets.find(V3), SMALL)
     assert plan.launches[0].grid == (2 * 3 * 6, 1, 1)
     assert plan.workspaces == ()
+
+
+BF16 = "x86-64-v4+bf16"
+#: Both products by dot products of pairs.
+DOTS = SMALL | {"pack_v": 1, "dots": 1}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        attention(9, 45, 13, heads=4, kv_heads=2, out=9, kv_length=True, **BOTTOM, dtype="bf16"),
+        attention(7, 33, 1, out=1, mask=(7, 33), softcap=3.0, lse=True, dtype="bf16"),
+        attention(5, 48, 40, heads=2, batch=2, page_size=12, window=17, **BOTTOM, dtype="bf16"),
+    ],
+)
+def test_dot_products(spec: Attention) -> None:
+    """Heads and numbers of keys that are odd: the last pair is half a pair."""
+    check(spec, BF16, **DOTS)
+
+
+#: Bugs of kernels by dot products.
+DOT_MUTATIONS = {
+    "scale of scores": (r"\.scaled = fmul (.*), splat.*", r".scaled = fmul \1, splat (float 1.0)"),
+    "half of the pairs": (r"%here\.up = add nuw i64 %here, 1", r"%here.up = add nuw i64 %here, 0"),
+    "pairs of a key": (r"i32 0, i32 16, i32 1, i32 17", r"i32 0, i32 1, i32 16, i32 17"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DOT_MUTATIONS)
+def test_verification_finds_dot(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = attention(
+        3, 45, 13, heads=4, kv_heads=2, kv_length=True, batch=2, dtype="bf16", **BOTTOM
+    )
+    plan = pipeline.plan_with(spec, targets.find(BF16), DOTS)
+    source = pipeline.source(plan)
+    text, count = re.subn(*DOT_MUTATIONS[name], source.text)
+    assert count, name
+    broken = Source(text=text, extension=source.extension, entry_point=source.entry_point)
+    monkeypatch.setattr(pipeline, "source", lambda _: broken)
+    assert not verify(bundle.pack([pipeline.assembled(plan)])).passed
+
+
+def test_the_last_value_of_an_odd_number_is_no_pair(tmp_path: Path) -> None:
+    """Infinity times the weight 0 of a missing key would be NaN."""
+    needs.cpu(BF16)
+    spec = attention(1, 3, 8, dtype="bf16", out_dtype="f32")
+    bundle.pack([built(spec, BF16, **DOTS)]).save(tmp_path / "attention.kgen")
+    q, k, v = (np.zeros(spec.parameter(n).shape, np.uint16) for n in "qkv")
+    v[:, :, 2] = 0x7F80
+    out = kgen_runtime.load(tmp_path / "attention.kgen").attention(q, k, v)
+    assert np.all(np.isposinf(out))
+
+
+def test_pairs_of_bf16_are_chosen_where_dot_products_are_as_fast_as_multiply_adds() -> None:
+    spec = attention(128, 128, 64, heads=12, kv_heads=12, dtype="bf16")
+    for core, dots in (("Zen 5", True), ("Zen 4", True), ("Golden Cove", False)):
+        target = dataclasses.replace(targets.find(BF16), device=core)
+        assert attention_blocks.choose(spec, target).dots is dots
+
+
+@pytest.mark.parametrize(
+    ("dtype", "target", "fields", "message"),
+    [
+        ("f32", BF16, DOTS, "dots=1 multiplies pairs of bf16; f32 on x86-64-v4+bf16 has no "),
+        ("bf16", V3, DOTS, "dots=1 multiplies pairs of bf16; bf16 on x86-64-v3 has no instruction"),
+        ("bf16", BF16, DOTS | {"pack_v": 0}, "dots=1 multiplies pairs of keys, which only a copy "),
+    ],
+)
+def test_dot_products_that_do_not_exist(
+    dtype: str, target: str, fields: dict[str, int], message: str
+) -> None:
+    with pytest.raises(ScheduleError, match=re.escape(message)):
+        built(attention(8, 16, 8, dtype=dtype), target, **fields)
 
 
 #: A kernel with a bug: text that is replaced, and how often it is there.

@@ -19,6 +19,7 @@ from kgen.targets.base import Candidate, Target
 from kgen.targets.cpu.cores import TargetCore, coefficients, line_cycles, log_seconds
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
 from kgen.targets.cpu.plan.kernels.online_softmax import BROADCASTS, plan_attention
+from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.schedule.row_schedules import EXPONENTIAL, ROW
 
 BLOCKS_OF_QUERIES = (8, 16, 32, 64, 128, 256)
@@ -63,19 +64,24 @@ def space(spec: Attention, target: Target) -> Iterator[CpuAttention]:
     # Blocks have equally many keys, rounded up to whole vectors.
     parts = {-(-spec.keys // max(lanes, block)) for block in BLOCKS_OF_KEYS}
     blocks = sorted({-(-spec.keys // (n * lanes)) * lanes for n in parts})
+    forms = [(False, False), (True, False), *[(True, True)] * bool(dot_for(spec.dtype, target))]
     for nv in range(1, min(widest, registers // 2) + 1):
         fitting = min(TALLEST, registers // nv - 1)
         tiles = -(-rows // fitting)
         for mr in sorted({min(fitting, rows), -(-rows // tiles)}):
             queries = sorted({-(-min(block, rows) // mr) * mr for block in BLOCKS_OF_QUERIES})
-            for block_q, block_k, pack_v in itertools.product(queries, blocks, (False, True)):
-                yield CpuAttention(block_q=block_q, block_k=block_k, mr=mr, nv=nv, pack_v=pack_v)
+            for block_q, block_k, (pack_v, dots) in itertools.product(queries, blocks, forms):
+                yield CpuAttention(
+                    block_q=block_q, block_k=block_k, mr=mr, nv=nv, pack_v=pack_v, dots=dots
+                )
 
 
 def predicted(spec: Attention, target: Target, schedule: CpuAttention) -> Candidate[CpuAttention]:
     """Predict the time of a schedule in one thread, with warm caches."""
     core = TargetCore(target=target)
     adds, loads, lanes = core.multiply_adds, core.loads, core.width // 4
+    # Multiply-adds, or dot products of pairs, per cycle; elements of a step.
+    rate, group = (core.rates.pairs, 2) if schedule.dots else (adds, 1)
     rows = spec.group * spec.queries
     count = spec.batch * spec.kv_heads * -(-rows // schedule.block_q)
     block_rows = min(rows, schedule.block_q)
@@ -93,15 +99,16 @@ def predicted(spec: Attention, target: Target, schedule: CpuAttention) -> Candid
         for nv in (vectors * (i + 1) // tiles - vectors * i // tiles for i in range(tiles)):
             panel = steps * nv * core.width
             cycles += panel / LINE_BYTES if panel > core.l1 else 0.0
-            multiplied = mr * nv / adds + wide * nv
+            multiplied = mr * nv / rate + wide * nv
             cycles += steps * max(multiplied, (mr + nv) / loads, core.rates.latency)
             cycles += steps * per_event["steps"]
         return height * cycles, height * (tiles * CALL + 2.0 * mr * vectors / loads)
 
-    scores, score_tiles = product(schedule.block_k, spec.head, 0.0)
-    values, value_tiles = product(spec.out_head, schedule.block_k, widens)
+    scores, score_tiles = product(schedule.block_k, -(-spec.head // group), 0.0)
+    values, value_tiles = product(spec.out_head, schedule.block_k / group, widens)
     vectors = schedule.block_k / lanes
-    transposed = vectors * -(-spec.head // lanes) * lanes * (math.log2(lanes) + 2.0)
+    transposes = vectors * -(-spec.head // (group * lanes))
+    transposed = transposes * lanes * (math.log2(lanes) + 2.0)
     copies = schedule.block_k * -(-spec.out_head // lanes) * 2.0 / loads if schedule.pack_v else 0.0
     # The first block of queries reads K and V from a farther cache level than the others.
     lines = [reach * n * spec.dtype.itemsize / LINE_BYTES for n in (spec.head, spec.out_head)]

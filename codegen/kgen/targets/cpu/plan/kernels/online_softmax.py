@@ -7,6 +7,7 @@ FlashAttention-2, arXiv 2307.08691, section 3.1.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Collection
 from functools import cached_property
 
 from kgen.errors import ScheduleError
@@ -20,7 +21,14 @@ from kgen.targets.base import Target
 from kgen.targets.cpu.expressions import CpuRenderer
 from kgen.targets.cpu.plan.cpu_plan import Buffer, CpuPlan, access, check_multiple
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
-from kgen.targets.cpu.plan.packing.panel import TRANSPOSE_BYTES, Stage, transpose_stages, zip_stages
+from kgen.targets.cpu.plan.packing.panel import (
+    TRANSPOSE_BYTES,
+    Stage,
+    interleave,
+    transpose_stages,
+    zip_stages,
+)
+from kgen.targets.cpu.plan.tiles.dots import Dot, DotOperands, dot_for
 from kgen.targets.cpu.plan.tiles.tile import RegisterTile, tile
 from kgen.targets.cpu.plan.vectors import Access, Vector, VectorPart, vector_parts
 from kgen.targets.device import Multiplied
@@ -37,7 +45,8 @@ SCORES, VALUES = "scores", "values"
 class TilePart:
     """Function that computes one register tile of scores or of results. `b_start` and `out_start`
     are the byte offsets of its first column in B and in the sums. `steps` is the trip count,
-    `b_row` the bytes between rows of B. A advances by one f32 per step."""
+    `b_row` the bytes between rows of B. A advances by 4 bytes per step: an f32, or a pair of bf16.
+    Sums are multiplied by `factor` at the end, unless it is 1."""
 
     name: str
     tile: RegisterTile
@@ -47,6 +56,11 @@ class TilePart:
     b_row: int
     b: Access
     is_loaded: bool
+    factor: float = 1.0
+
+    @property
+    def is_scaled(self) -> bool:
+        return self.factor != 1.0
 
     @property
     def carried(self) -> tuple[tuple[str, str, str], ...]:
@@ -66,7 +80,7 @@ class AttentionPlan(CpuPlan):
 
     @property
     def multiplied(self) -> Multiplied:
-        return Multiplied(operands=str(DType.F32))
+        return Multiplied(operands=str(DType.BF16 if self.dot else DType.F32))
 
     @property
     def rows(self) -> int:
@@ -142,6 +156,43 @@ class AttentionPlan(CpuPlan):
         """Bytes of a batch element's row of the page table."""
         return self.spec.most_pages * DType.S32.itemsize
 
+    # -- dot products --------------------------------------------------------------------------
+
+    @cached_property
+    def dot(self) -> Dot | None:
+        return dot_for(self.spec.dtype, self.target) if self.schedule.dots else None
+
+    @property
+    def dots(self) -> DotOperands:
+        assert self.dot
+        stored = self.compute.doubled.of("i16")
+        return DotOperands(dot=self.dot, sums=self.compute, stored=stored)
+
+    @property
+    def own_features(self) -> Collection[str]:
+        return self.dot.features if self.dot else ()
+
+    @property
+    def group(self) -> int:
+        """Elements of a head, or keys, that a step of a product multiplies."""
+        return self.dot.group if self.dot else 1
+
+    @property
+    def given(self) -> Access:
+        """Access to vectors of Q and K: as wide as vectors of f32, in pairs with dot products."""
+        return self.stored.of_pairs if self.dot else self.stored
+
+    @property
+    def weights(self) -> Access:
+        """Access to weights as factors of V."""
+        dtype = DType.BF16 if self.dot else DType.F32
+        return access(self.target, dtype, self.compute, rounded_by_cpu=bool(self.dot))
+
+    @property
+    def pairs(self) -> str:
+        """Shuffle mask that interleaves vectors of V of two keys."""
+        return interleave(self.lanes, 2)
+
     # -- vectors -------------------------------------------------------------------------------
 
     @property
@@ -154,7 +205,12 @@ class AttentionPlan(CpuPlan):
 
     @cached_property
     def head_chunks(self) -> tuple[VectorPart, ...]:
-        return vector_parts(self.spec.head, self.lanes)
+        return vector_parts(self.spec.head, self.given.compute.count)
+
+    @property
+    def head_steps(self) -> int:
+        """Steps of the product of queries and keys."""
+        return -(-self.spec.head // self.group)
 
     @cached_property
     def out_chunks(self) -> tuple[VectorPart, ...]:
@@ -168,6 +224,11 @@ class AttentionPlan(CpuPlan):
     def head_row(self) -> int:
         """Bytes of a query in its buffer, whole vectors."""
         return len(self.head_chunks) * self.compute.bytes
+
+    @property
+    def value_row(self) -> int:
+        """Bytes of a key's values in packed V, on average."""
+        return self.out_row // self.group
 
     @property
     def score_row(self) -> int:
@@ -184,8 +245,8 @@ class AttentionPlan(CpuPlan):
 
     def packed_rows(self, chunk: VectorPart) -> tuple[int, ...]:
         """Return the bytes in packed K to the rows of a transposed block that exist."""
-        rows = range(chunk.first, chunk.first + (chunk.valid or self.lanes))
-        return tuple(row * self.score_row for row in rows)
+        first, count = chunk.first // self.group, -(-chunk.valid // self.group) or self.lanes
+        return tuple(row * self.score_row for row in range(first, first + count))
 
     # -- register tiles ------------------------------------------------------------------------
 
@@ -225,10 +286,11 @@ class AttentionPlan(CpuPlan):
                 ),
                 b_start=first * self.lanes * b.itemsize,
                 out_start=first * self.compute.bytes,
-                steps=str(self.spec.head) if is_scores else "%steps",
+                steps=str(self.head_steps) if is_scores else "%steps",
                 b_row=b_row,
                 b=b,
                 is_loaded=not is_scores,
+                factor=self.spec.factor if is_scores and self.dot else 1.0,
             )
             for number, (first, stop) in enumerate(itertools.pairwise(bounds))
         )
@@ -292,7 +354,8 @@ class AttentionPlan(CpuPlan):
     @property
     def masked_accesses(self) -> set[Vector]:
         has_partial = any(chunk.valid for chunk in (*self.head_chunks, *self.out_chunks))
-        partial = {self.stored.stored, self.out.stored} if has_partial else set()
+        each = (self.given, self.stored, self.out)
+        partial = {access.stored for access in each} if has_partial else set()
         masks = {self.mask.stored} if self.mask and not self.mask_is_shared else set()
         return partial | masks
 
@@ -301,9 +364,11 @@ class AttentionPlan(CpuPlan):
     @property
     def buffers(self) -> tuple[Buffer, ...]:
         rows, block_k = self.block_rows, self.schedule.block_k
+        kind = "bf16" if self.dot else "f32"
+        across, inside = ("[d / 2]", "[2]") if self.dot else ("[d]", "")
         held = [
-            ("queries", "f32 [block_q][d]", rows * self.head_row),
-            ("kt", "f32 [d][block_k]", self.spec.head * self.score_row),
+            ("queries", f"{kind} [block_q][d]", rows * self.head_row),
+            ("kt", f"{kind} {across}[block_k]{inside}", self.head_steps * self.score_row),
             ("scores", "f32 [block_q][block_k]", rows * self.score_row),
             ("acc", "f32 [block_q][dv]", rows * self.out_row),
             ("sums", "sums of exponentials by lane", rows * self.compute.bytes),
@@ -313,7 +378,8 @@ class AttentionPlan(CpuPlan):
             *((f"{name}.rows", f"addresses in {name}", rows * 8) for name, _ in self.kept_pointers),
         ]
         if self.schedule.pack_v:
-            held.append(("values", "f32 [block_k][dv]", block_k * self.out_row))
+            order = "bf16 [block_k / 2][dv][2]" if self.dot else "f32 [block_k][dv]"
+            held.append(("values", order, block_k * self.value_row))
         return tuple(Buffer(name=f"%{name}", holds=holds, bytes=n) for name, holds, n in held)
 
     @property
@@ -322,7 +388,7 @@ class AttentionPlan(CpuPlan):
         return (
             f"online softmax over {counted(block.block_k, 'key')} at a time; K is transposed in "
             "registers, and both products are register tiles of "
-            f"{block.mr} x {block.nv * self.lanes}",
+            f"{block.mr} x {block.nv * self.lanes}{f' by {self.dot.mnemonic}' if self.dot else ''}",
         )
 
 
@@ -330,6 +396,16 @@ def plan_attention(spec: Attention, target: Target, schedule: CpuAttention) -> A
     """Plan the kernel. Raises ScheduleError for blocks that do not fit."""
     compute = Vector(count=target.limits["vector_bytes"] // 4, scalar="float")
     check_multiple(schedule, "block_k", compute.count, "the elements of a vector")
+    if schedule.dots and not dot_for(spec.dtype, target):
+        raise ScheduleError(
+            f"dots=1 multiplies pairs of bf16; {spec.dtype} on {target.name} has no instruction "
+            "for that; try dots=0"
+        )
+    if schedule.dots and not schedule.pack_v:
+        raise ScheduleError(
+            "dots=1 multiplies pairs of keys, which only a copy of V has side by side; pack_v=0 "
+            "makes none; try pack_v=1"
+        )
     registers = target.limits["vector_registers"]
     used = schedule.mr * schedule.nv + schedule.nv + BROADCASTS
     if used > registers:
