@@ -33,7 +33,7 @@ from kgen.targets.base import Target
 from kgen.targets.cpu.linker import link
 from kgen.targets.cpu.plan.amx.tiles import TILE_ROWS, tile_k, tile_product
 from kgen.targets.cpu.plan.cpu_plan import fuses, multiply_add
-from kgen.targets.cpu.plan.math.functions import normal_tables, normal_tail
+from kgen.targets.cpu.plan.math.functions import normal_tail
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen_runtime import libkgen
 from kgen_runtime.backend import DeviceInfo
@@ -155,8 +155,8 @@ def epilogue_multiply_adds(entry: KernelEntry, target: Target) -> int:
     if f"{Epilogue.GELU}(" not in entry.spec["epilogue"] or entry.inputs[0].dtype is DType.F64:
         return 0
     tail = normal_tail(entry.output.dtype)
-    tables = normal_tables(entry.output.dtype) if target.has("avx512f") else tail
-    return len(tables.coefficients) + len(tail.power_coefficients) - 1
+    polynomial = tail.tables if target.has("avx512f") else tail.coefficients
+    return len(polynomial) + len(tail.power_coefficients) - 1
 
 
 def peak_rate(dtype: DType) -> float:

@@ -35,9 +35,11 @@ from kgen.targets.cpu.plan.kernels.dot import plan_dot
 from kgen.targets.cpu.plan.kernels.elementwise import plan_elementwise, plan_transposed
 from kgen.targets.cpu.plan.kernels.gemv import plan_outer
 from kgen.targets.cpu.plan.kernels.limb_parts import limb_dot
+from kgen.targets.cpu.plan.kernels.online_softmax import plan_attention
 from kgen.targets.cpu.plan.kernels.rows.interleaved import plan_interleaved
 from kgen.targets.cpu.plan.kernels.rows.rowwise import digits_of, flushed_outputs, plan_rowwise
 from kgen.targets.cpu.plan.kernels.rows.split import plan_split_rows
+from kgen.targets.cpu.plan.kernels.transformed_tiles import plan_winograd, roundings
 from kgen.targets.cpu.plan.matmul import MatmulPlan, with_tile
 from kgen.targets.cpu.plan.packing.packed_windows import mainloop_of_windows
 from kgen.targets.cpu.plan.tiles.dots import dot_for
@@ -145,16 +147,12 @@ class CpuFamily(Family):
         if isinstance(spec, Matmul) and isinstance(schedule, BlockedMatmul):
             return with_tile(plan_matmul(spec, target, schedule))
         if isinstance(spec, Conv2d) and isinstance(schedule, kinds.WinogradMatmul):
-            from kgen.targets.cpu.plan.kernels.transformed_tiles import plan_winograd
-
             return plan_winograd(spec, target, schedule)
         if isinstance(spec, Conv2d) and isinstance(schedule, BlockedMatmul):
             return with_tile(plan_convolution(spec, target, schedule))
         if isinstance(spec, Conv2d) and isinstance(schedule, kinds.CpuDepthwise):
             return plan_depthwise(spec, target, schedule)
         if isinstance(spec, Attention) and isinstance(schedule, CpuAttention):
-            from kgen.targets.cpu.plan.kernels.online_softmax import plan_attention
-
             return plan_attention(spec, target, schedule)
         if isinstance(spec, Elementwise) and isinstance(schedule, kinds.CpuTransposed):
             return plan_transposed(spec, target, schedule)
@@ -220,8 +218,6 @@ class CpuFamily(Family):
             reason = f"products and sums are rounded, in {spec.accumulate}"
         factor, operand_error = 4.0, 0.0
         if conv and conv.transforms:
-            from kgen.targets.cpu.plan.kernels.transformed_tiles import roundings
-
             # Each position sums C = K / 9 products, so sqrt(C) = sqrt(K) / 3.
             factor, count = factor / KERNEL, roundings(conv, target)
             operand_error = count * spec.accumulate.unit_roundoff

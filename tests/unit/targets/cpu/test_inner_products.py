@@ -23,16 +23,11 @@ def test_columns_of_inner_products_are_streams_that_go_on(n: int, nc: int) -> No
     schedule = InnerMatmul(mr=1, nr=4, mc=1, kc=64, nc=nc, pack_a=False, pack_b=False)
     planned = plan(Matmul(m=1, n=n, k=64, dtype=DType.F32, layout=Layout.NT), "x86-64-v4", schedule)
     assert isinstance(planned, InnerPlan)
-    assert planned.panel_steps.step == 1
-    assert planned.tile_spread(planned.tiles.whole) == planned.panel_steps.spread
+    assert planned.tile_spread(planned.tiles.whole) == planned.spread
     assert n % 4 == 0 or planned.tile_spread(planned.tiles.right) == "1"
-    assert (
-        planned.blocking.n.varies
-        == (planned.panel_steps.spread == "%spread")
-        == (n > nc and n % nc > 0)
-    )
+    assert planned.blocking.n.varies == (planned.spread == "%spread") == (n > nc and n % nc > 0)
     if not planned.blocking.n.varies:
-        spread = int(planned.panel_steps.stop)
+        spread = int(planned.spread)
         taken = [j + spread * c for j in range(spread) for c in range(4)]
         assert sorted(taken) == list(range(min(n, nc) // 4 * 4))
 

@@ -35,7 +35,7 @@ def test_extents_are_constants_unless_they_differ_between_tasks() -> None:
     assert [axis.whole for axis in (even.m, even.n)] == ["8", "32"]
     assert [axis.whole for axis in (odd.m, odd.n)] == ["%rows.whole", "%panels.whole"]
     assert (odd.m.blocks, odd.n.blocks, odd.row_tiles) == (3, 3, 2)
-    assert (odd.k.first, odd.k.last, odd.m.last, odd.n_tail) == (32, 11, 3, 6)
+    assert (odd.k.first, odd.k.last, odd.m.last, odd.vectors.tail) == (32, 11, 3, 6)
 
 
 @pytest.mark.parametrize(

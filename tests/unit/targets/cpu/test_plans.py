@@ -20,7 +20,6 @@ from kgen.targets.cpu.plan.math.functions import (
     DOUBLE,
     FLOAT,
     functions_for,
-    normal_tables,
     normal_tail,
 )
 from kgen.targets.cpu.plan.packing.panel import (
@@ -184,13 +183,11 @@ def test_tails_of_the_normal_distribution(out: DType, error: float) -> None:
 )
 def test_tables_of_the_normal_distribution(out: DType, error: float) -> None:
     """Each entry of the tables holds the error on its whole interval."""
-    tables = normal_tables(out)
-    tail = tables.tail
-    assert tail == normal_tail(out)
-    assert {len(table) for table in tables.coefficients} == {16}
+    tail = normal_tail(out)
+    assert {len(table) for table in tail.tables} == {16}
     z = np.linspace(0, tail.limit, 8001)
     i = np.rint(z).astype(int)
-    power = horner([np.array(c)[i] for c in tables.coefficients], z - i * tables.is_centered)
+    power = horner([np.array(c)[i] for c in tail.tables], z - i * tail.tables_are_centered)
     whole = np.rint(power)
     found = horner(tail.power_coefficients, power - whole) * 2.0**whole
     true = np.array([math.erfc(value / math.sqrt(2)) / 2 for value in z])
@@ -200,7 +197,7 @@ def test_tables_of_the_normal_distribution(out: DType, error: float) -> None:
 
 def test_tables_are_where_they_are_looked_up() -> None:
     gelu = Matmul(m=8, n=64, k=8, dtype=DType.F32, epilogue=("gelu",))
-    assert text(gelu).count("permvar") == 1 + len(normal_tables(DType.F32).coefficients)
+    assert text(gelu).count("permvar") == 1 + len(normal_tail(DType.F32).tables)
     assert "permvar" not in text(gelu, "x86-64-v3")
 
 

@@ -66,6 +66,40 @@ class BlockedAxis:
         name = self.tiled if self.has_edge else self.name
         return self.operand(name, self.first - self.first % self.tile)
 
+    def units(self, count: int, name: str = "") -> AxisUnits:
+        return AxisUnits(axis=self, count=count, name=name or self.name)
+
+
+@frozen
+class AxisUnits:
+    """Units of `count` elements in the current block of an axis. Operands begin with `name`."""
+
+    axis: BlockedAxis
+    count: int
+    name: str
+
+    @property
+    def whole(self) -> str:
+        """Elements of the block that are in whole units."""
+        first = self.axis.first
+        return self.axis.operand(f"{self.name}.whole", first - first % self.count)
+
+    @property
+    def padded(self) -> str:
+        """Elements of the block, rounded up to whole units."""
+        return self.axis.operand(
+            f"{self.name}.padded", -(-self.axis.first // self.count) * self.count
+        )
+
+    @property
+    def has_whole(self) -> bool:
+        return self.axis.varies or self.axis.first >= self.count
+
+    @property
+    def tail(self) -> int:
+        """Elements of a partial last unit; 0 if the last unit is whole."""
+        return self.axis.extent % self.count
+
 
 @frozen
 class Blocking:
@@ -138,19 +172,7 @@ class Blocking:
         """Columns of each pass except the last one."""
         return "%columns.most" if self.takes_several else str(self.schedule.nc)
 
-    def whole(self, elements: int) -> int:
-        """Return the number of elements that are in whole vectors."""
-        return elements - elements % self.lanes
-
     @property
-    def columns_whole(self) -> str:
-        return self.n.operand("%columns.whole", self.whole(self.n.first))
-
-    @property
-    def has_whole_vectors(self) -> bool:
-        return self.n.first >= self.lanes
-
-    @property
-    def n_tail(self) -> int:
-        """Columns of a partial last vector; 0 if the last vector is whole."""
-        return self.spec.n % self.lanes
+    def vectors(self) -> AxisUnits:
+        """Vectors of columns."""
+        return self.n.units(self.lanes)

@@ -13,10 +13,8 @@ from kgen.targets.cpu.expressions import CpuRenderer
 from kgen.targets.cpu.plan.cpu_plan import access, fuses, vector_for
 from kgen.targets.cpu.plan.math.functions import (
     Functions,
-    NormalTables,
     NormalTail,
     functions_for,
-    normal_tables,
     normal_tail,
 )
 from kgen.targets.cpu.plan.vectors import Access, Vector
@@ -137,11 +135,6 @@ class Finish:
         """Approximation of the normal distribution's tail for gelu in f32; None for f64, which uses
         erfc."""
         return normal_tail(self.spec.out) if self.compute.scalar == "float" else None
-
-    @property
-    def normal_tables(self) -> NormalTables | None:
-        """Tables of the normal distribution for gelu, if AVX-512 looks up coefficients."""
-        return normal_tables(self.spec.out) if self.functions.has_scalef else None
 
     @property
     def types(self) -> set[Vector]:

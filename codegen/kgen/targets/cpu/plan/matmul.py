@@ -177,7 +177,7 @@ class MatmulPlan(CpuPlan):
 
     @property
     def masked_accesses(self) -> set[Vector]:
-        return self.finish.types if self.blocking.n_tail > 1 else set()
+        return self.finish.types if self.blocking.vectors.tail > 1 else set()
 
     @property
     def multiplied(self) -> Multiplied:

@@ -300,7 +300,7 @@ class AmxPlan(MatmulPlan):
         if self.a_pack.windows:
             types |= self.a_pack.windows.masked_types
         cut_a = self.tiled_a.packs and not (self.a_pack.windows or self.a_pack.is_gathered)
-        if self.a_pack.tail > 1 and (cut_a or cut_b):
+        if self.a_pack.runs.tail > 1 and (cut_a or cut_b):
             types.add(self.run.stored)
         if self.tiled_b.columns_left > 1 and not (self.b_is_packed or cut_b):
             types.add(self.row.stored)

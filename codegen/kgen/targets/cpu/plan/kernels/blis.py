@@ -283,9 +283,9 @@ class BlisPlan(TiledPlan):
         types = super().masked_accesses
         if self.a_pack.windows:
             types |= self.a_pack.windows.masked_types
-        elif self.schedule.pack_a and self.a_pack.tail > 1:
+        elif self.schedule.pack_a and self.a_pack.runs.tail > 1:
             types.add(self.a.stored)
-        if self.blocking.n_tail > 1 and not self.b_pack.is_gathered and not self.b_is_packed:
+        if self.blocking.vectors.tail > 1 and not self.b_pack.is_gathered and not self.b_is_packed:
             types.add(self.b.stored)
         return types
 

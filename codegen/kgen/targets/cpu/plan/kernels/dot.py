@@ -173,11 +173,11 @@ class DotPlan(TiledPlan):
             self.schedule.kc,
             self.blocking.k.is_split and self.schedule.kc % self.a_pack.packed.count,
         )
-        depth, tail = self.a_pack.whole, self.a_pack.tail
+        depth, tail = self.a_pack.runs.whole, self.a_pack.runs.tail
         if cut:
             depth, tail = str(kc - cut), int(cut)
         elif self.schedule.pack_a:
-            depth, tail = self.a_pack.padded, 0
+            depth, tail = self.a_pack.runs.padded, 0
         return Starts(
             blocking=self.blocking,
             dot=self.dot,
@@ -193,7 +193,7 @@ class DotPlan(TiledPlan):
     @property
     def masked_accesses(self) -> set[Vector]:
         types, packs_a = super().masked_accesses, self.schedule.pack_a
-        a_tail = self.starts.tail if self.starts and not packs_a else self.a_pack.tail
+        a_tail = self.starts.tail if self.starts and not packs_a else self.a_pack.runs.tail
         if self.a_pack.windows:
             types |= self.a_pack.windows.masked_types
         elif (packs_a or self.starts) and a_tail > 1 and not self.a_pack.is_gathered:

@@ -15,12 +15,10 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Merge:
-    """Shuffle that adds column `column` to the vector `before`, which gives number `result`.
-    `stage` is the number of columns that were merged before."""
+    """Shuffle that adds column `column` to the vector `before`, which gives number `result`."""
 
     before: str
     column: int
-    stage: int
     result: int
     mask: str
 
@@ -73,7 +71,6 @@ class Blocks:
             Merge(
                 before=f"{column - 1}.r{result if column > 1 else 0}",
                 column=column,
-                stage=column,
                 result=result,
                 mask=self._mask(result, column),
             )

@@ -40,7 +40,7 @@ from kgen.targets.cpu.plan.packing.compensation import Starts
 from kgen.targets.cpu.plan.packing.panel import PanelFormat
 from kgen.targets.cpu.plan.tiles.dots import DotOperands, dot_for, takes_words
 from kgen.targets.cpu.plan.tiles.folds import FoldedSums, folds
-from kgen.targets.cpu.plan.tiles.panels import PanelPacking, PanelSteps
+from kgen.targets.cpu.plan.tiles.panels import PanelPacking
 from kgen.targets.cpu.plan.tiles.tile import RegisterTile, RegisterTiles, Row, Sum
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, TileLoop
 from kgen.targets.cpu.plan.vectors import Access, Vector, VectorPart
@@ -135,11 +135,9 @@ class InnerPlan(TiledPlan):
         return self.blocking.k.is_split or self.next_rows > 0
 
     @property
-    def panel_steps(self) -> PanelSteps:
-        """Steps over the columns of tiles. A tile's columns are spread over the block: each of its
-        columns begins one of nr parts."""
-        spread = self.blocking.n.operand("%spread", self.blocking.n.first // self.schedule.nr)
-        return PanelSteps(stop=spread, step=1, spread=spread)
+    def spread(self) -> str:
+        """Distance of a tile's columns, each of which begins one of nr parts of the block."""
+        return self.blocking.n.operand("%spread", self.blocking.n.first // self.schedule.nr)
 
     @property
     def next_offsets(self) -> tuple[int, ...]:
@@ -169,7 +167,7 @@ class InnerPlan(TiledPlan):
     def tile_spread(self, tile: RegisterTile) -> str:
         """Return the distance of a tile's columns; the remaining columns at the right are
         adjacent."""
-        return self.panel_steps.spread if tile.width == self.schedule.nr else "1"
+        return self.spread if tile.width == self.schedule.nr else "1"
 
     @property
     def scratch_row(self) -> int:

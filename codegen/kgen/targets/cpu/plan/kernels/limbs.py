@@ -232,11 +232,6 @@ class LimbsPlan(MatmulPlan):
         return parts.shared_k(self.spec)
 
     @property
-    def columns_padded(self) -> str:
-        n = self.blocking.n
-        return n.operand("%columns.padded", -(-n.first // self.lanes) * self.lanes)
-
-    @property
     def scratch_row(self) -> int:
         return -(-self.schedule.nc // self.lanes) * self.sum_vector.bytes
 

@@ -162,7 +162,7 @@ class WinogradPlan(TiledPlan):
 
     @property
     def masked_accesses(self) -> set[Vector]:
-        inputs = {self.a.stored} if self.a_pack.tail > 1 else set()
+        inputs = {self.a.stored} if self.a_pack.runs.tail > 1 else set()
         return super().masked_accesses | inputs
 
     @cached_property
@@ -194,9 +194,9 @@ class WinogradPlan(TiledPlan):
     @property
     def channels_whole(self) -> str:
         """Channels of the block that are in whole vectors."""
-        if self.blocking.k.varies and self.a_pack.tail:
+        if self.blocking.k.varies and self.a_pack.runs.tail:
             return "%depth.whole"
-        return self.blocking.k.size if self.blocking.k.varies else self.a_pack.whole
+        return self.blocking.k.size if self.blocking.k.varies else self.a_pack.runs.whole
 
     @property
     def task_words(self) -> str:

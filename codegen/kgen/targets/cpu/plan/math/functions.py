@@ -10,9 +10,10 @@ import dataclasses
 import math
 import struct
 import tomllib
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from kgen.ops.functions.polynomials import ERFC_F64
 from kgen.spec import DType
@@ -175,54 +176,27 @@ class NormalTail:
     `coefficients` are those of L, a polynomial in z - `center`; `power_coefficients` are those of
     2^r for |r| <= 1/2. Both begin with the highest power. For z >= `limit`, z Phi(-z) is zero in
     the type of the results.
+
+    AVX-512 looks up an element's coefficients of L in `tables` in registers (VPERMPS), by the whole
+    number i nearest to z. Each table has one coefficient of the polynomials for all i; the highest
+    power comes first. Polynomials are in z, or in z - i if `tables_are_centered`. On such short
+    intervals a polynomial of low degree suffices.
     """
 
     limit: float
     center: float
-    coefficients: tuple[float, ...]
-    power_coefficients: tuple[float, ...]
-
-
-@frozen
-class NormalTables:
-    """Tables of polynomials for L(z), one polynomial per whole number i, used for z near i.
-
-    Each table has one coefficient of all polynomials; the highest power comes first. Polynomials
-    are in z, or in z - i if `is_centered`. `limit` and 2^r are those of `tail`. VPERMPS looks up an
-    element's coefficients in registers by the whole number nearest to z. On such short intervals a
-    polynomial of low degree suffices.
-    """
-
-    tail: NormalTail
-    is_centered: bool
-    coefficients: tuple[tuple[float, ...], ...]
+    coefficients: Sequence[float]
+    power_coefficients: Sequence[float]
+    tables: Sequence[Sequence[float]]
+    tables_are_centered: bool
 
 
 @cache
-def _constants(out: DType) -> dict[str, Any]:
-    """Return the cheapest constants whose error is below the rounding of results to `out`."""
-    path = resources.files("kgen.targets.cpu.plan.math") / "normal.toml"
-    tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    found: dict[str, Any] = tables.get(out, tables[DType.F32])
-    return found
-
-
 def normal_tail(out: DType) -> NormalTail:
-    """Return the normal tail for gelu in f32 with results rounded to `out`."""
-    of = _constants(out)
-    return NormalTail(
-        limit=of["limit"],
-        center=of["center"],
-        coefficients=tuple(of["coefficients"]),
-        power_coefficients=tuple(of["power_coefficients"]),
-    )
-
-
-def normal_tables(out: DType) -> NormalTables:
-    """Return the tables for gelu in f32 with results rounded to `out`."""
-    of = _constants(out)
-    tables = ((*table, *[0.0] * (ENTRIES - len(table))) for table in of["tables"])
-    centered = of["tables_are_centered"]
-    return NormalTables(
-        tail=normal_tail(out), is_centered=centered, coefficients=tuple(map(tuple, tables))
-    )
+    """Return the cheapest approximation for gelu in f32 whose error is below the rounding of
+    results to `out`."""
+    path = resources.files("kgen.targets.cpu.plan.math") / "normal.toml"
+    by_type = tomllib.loads(path.read_text(encoding="utf-8"))
+    found = by_type.get(out, by_type[DType.F32])
+    tables = [[*table, *[0.0] * (ENTRIES - len(table))] for table in found["tables"]]
+    return NormalTail(**{**found, "tables": tables})

@@ -8,7 +8,7 @@ several rows together.
 from __future__ import annotations
 
 from kgen.targets.cpu.plan.cpu_plan import Buffer
-from kgen.targets.cpu.plan.extents import Blocking
+from kgen.targets.cpu.plan.extents import AxisUnits, Blocking
 from kgen.targets.cpu.plan.tiles.dots import Dot
 from kgen.targets.cpu.plan.tiles.folds import Fold, folds
 from kgen.targets.cpu.plan.tiles.tile import Row, tile_rows
@@ -76,14 +76,9 @@ class Starts:
         return Buffer(name="%a.starts", holds=holds, bytes=rows * START_BYTES, elements=array)
 
     @property
-    def whole(self) -> str:
-        """Number of rows of the block that are in whole groups of START_ROWS."""
-        rows = self.blocking.m.first
-        return self.blocking.m.operand("%starts.whole", rows - rows % START_ROWS)
-
-    @property
-    def has_groups(self) -> bool:
-        return self.blocking.m.varies or self.blocking.m.first >= START_ROWS
+    def groups(self) -> AxisUnits:
+        """Groups of rows that are computed together."""
+        return self.blocking.m.units(START_ROWS, "%starts")
 
     @property
     def has_single_rows(self) -> bool:

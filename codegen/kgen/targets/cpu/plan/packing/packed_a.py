@@ -8,7 +8,7 @@ from functools import cached_property
 from kgen.targets.base import Target
 from kgen.targets.contraction.implicit_gemm import ImplicitGemm, are_windows
 from kgen.targets.cpu.plan.cpu_plan import Buffer
-from kgen.targets.cpu.plan.extents import BlockedAxis, Blocking
+from kgen.targets.cpu.plan.extents import AxisUnits, BlockedAxis, Blocking
 from kgen.targets.cpu.plan.packing.packed_windows import MASKED_BITS, WindowedA
 from kgen.targets.cpu.plan.packing.panel import RegisterTranspose, register_transpose
 from kgen.targets.cpu.plan.vectors import Access, Vector
@@ -44,25 +44,9 @@ class PackedA:
         return self.blocking.k if self.by_columns else self.blocking.m
 
     @property
-    def whole(self) -> str:
-        """Elements of a row that are in whole runs."""
-        first = self.along.first
-        return self.along.operand("%a.whole", first - first % self.packed.count)
-
-    @property
-    def padded(self) -> str:
-        """Elements of a row, rounded up to whole runs."""
-        count = self.packed.count
-        return self.along.operand("%a.padded", -(-self.along.first // count) * count)
-
-    @property
-    def has_whole(self) -> bool:
-        return self.along.varies or self.along.first >= self.packed.count
-
-    @property
-    def tail(self) -> int:
-        """Elements of a partial last run; 0 if the last run is whole."""
-        return self.along.extent % self.packed.count
+    def runs(self) -> AxisUnits:
+        """Runs of a row."""
+        return self.along.units(self.packed.count, "%a")
 
     @property
     def a_stride(self) -> int:
@@ -126,5 +110,5 @@ class PackedA:
             vector=self.packed,
             row=self.row,
             loads_by_mask=8 * self.run.itemsize >= min(least, default=MASKED_BITS["avx2"]),
-            clears_end=self.has_zeros and self.tail > 0,
+            clears_end=self.has_zeros and self.runs.tail > 0,
         )

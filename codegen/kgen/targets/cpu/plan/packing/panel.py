@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 
 from kgen.spec import ConstantOperand, DType, Matmul
 from kgen.targets.cpu.plan.cpu_plan import Buffer
-from kgen.targets.cpu.plan.extents import Blocking
+from kgen.targets.cpu.plan.extents import AxisUnits, Blocking
 from kgen.targets.cpu.plan.packing.mapped_b import maps_b
 from kgen.targets.cpu.plan.vectors import Access, Vector, index_list
 from kgen_runtime.manifest import Packing, TensorParam
@@ -168,15 +168,15 @@ class WidenedB(PanelsOfB):
         )
 
     @property
-    def whole(self) -> str:
-        """Elements of K in whole vectors of a block, if all blocks have the same depth."""
-        return str(self.blocking.whole(self.blocking.k.first))
+    def runs(self) -> AxisUnits:
+        """Vectors along K."""
+        return self.blocking.k.units(self.vector.count)
 
     @property
     def has_tail(self) -> bool:
         """Whether some block of K has a remainder after whole vectors."""
-        lengths = (self.blocking.k.first, self.blocking.spec.k % self.blocking.schedule.kc)
-        return any(length % self.vector.count for length in lengths)
+        k = self.blocking.k
+        return any(length % self.vector.count for length in (k.first, k.last))
 
 
 @frozen

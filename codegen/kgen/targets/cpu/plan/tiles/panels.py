@@ -61,24 +61,6 @@ class PanelPacking:
         return last_bytes(self.blocking.schedule.nr * self.blocking.spec.b_type.itemsize)
 
 
-@frozen
-class PanelsAhead:
-    """Prefetch of prepacked panels at distance `bytes` from a step's read, into a cache level."""
-
-    bytes: int
-    level: int
-
-
-@frozen
-class PanelSteps:
-    """Loop over the first columns of whole panels: 0, `step`, ... below the operand `stop`. If the
-    columns of a tile are not contiguous, they are `spread` columns apart."""
-
-    stop: str
-    step: int
-    spread: str = ""
-
-
 def last_bytes(width: int) -> tuple[int, ...]:
     """Return an offset in each line of `width` bytes except the first line. The panel before has
     prefetched the first line."""

@@ -9,19 +9,11 @@ from kgen.errors import ScheduleError
 from kgen.schedule import AheadMatmul, BlockedMatmul, CpuMatmul, DotMatmul, WinogradMatmul
 from kgen.spec import ConstantOperand, Extent
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.addresses import Tensors
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, check_registers
 from kgen.targets.cpu.plan.matmul import MatmulPlan, padded
-from kgen.targets.cpu.plan.tiles.panels import (
-    NextPart,
-    PanelPacking,
-    PanelsAhead,
-    PanelSteps,
-    last_bytes,
-)
+from kgen.targets.cpu.plan.tiles.panels import NextPart, PanelPacking, last_bytes
 from kgen.targets.cpu.plan.tiles.tile import Column, RegisterTile, RegisterTiles
 from kgen.targets.cpu.plan.vectors import Vector
-from kgen.targets.epilogue import FusedEpilogue
 from kgen_runtime.values import frozen
 
 
@@ -51,36 +43,6 @@ class TileLoop:
     depth: int = 1
 
 
-@frozen
-class TileArguments:
-    """Tensors other than A and B that a register tile gets as arguments."""
-
-    is_direct: bool
-    tensors: Tensors
-    epilogue: FusedEpilogue
-    acc_base: str
-
-    @property
-    def pointers(self) -> tuple[str, ...]:
-        if not self.is_direct:
-            return ("acc",)
-        e = self.epilogue
-        return (*self.tensors.out_like, *(a.stem for a in (*e.by_column, *e.by_row, *e.numbers)))
-
-    @property
-    def bases(self) -> dict[str, str]:
-        if not self.is_direct:
-            return {"acc": self.acc_base}
-        return {name: place.base for name, place in self.tensors.out_origins.items()}
-
-    def offset(self, tensor: str, prefix: str) -> str:
-        """Return the byte offset of a tile's corner from the block's corner in a tensor."""
-        extents = {a.stem: a.extent for a in self.epilogue.arguments if a.extent != Extent.FULL}
-        if extents.get(tensor) == Extent.ONE:
-            return "0"
-        return f"%{prefix}.{tensor}.offset" if tensor in extents else f"%{prefix}.corner"
-
-
 #: Schedules whose tiles may prefetch a prepacked B.
 FETCHING = (AheadMatmul, DotMatmul, WinogradMatmul)
 #: Bytes of an AVX-512 vector; AVX512VL has the same instructions for half of it.
@@ -97,8 +59,9 @@ class TiledPlan(MatmulPlan):
         return not self.blocking.k.is_split
 
     @property
-    def panel_steps(self) -> PanelSteps:
-        return PanelSteps(stop=self.blocking.n.whole, step=self.schedule.nr)
+    def spread(self) -> str:
+        """Distance of a tile's columns, which single steps lead to; empty if they are adjacent."""
+        return ""
 
     @cached_property
     @abstractmethod
@@ -185,24 +148,24 @@ class TiledPlan(MatmulPlan):
     @property
     def fetches(self) -> bool:
         ahead = self.panels_ahead
-        panels = ahead is not None and self.reaches(ConstantOperand.B, ahead.bytes)
+        panels = ahead is not None and self.reaches(ConstantOperand.B, ahead.ahead)
         in_tiles = self.packing.in_tiles or panels or self.rows_fetched is not None
         return self.ahead.exists or in_tiles
 
     @property
-    def panels_ahead(self) -> PanelsAhead | None:
+    def panels_ahead(self) -> AheadMatmul | DotMatmul | WinogradMatmul | None:
+        """Schedule with which tiles prefetch panels of a prepacked B; None without prefetch."""
         schedule = self.schedule
-        if not (self.b_is_packed and isinstance(schedule, FETCHING) and schedule.ahead):
-            return None
-        level = schedule.level if isinstance(schedule, AheadMatmul) else 1
-        return PanelsAhead(bytes=schedule.ahead, level=level)
+        if self.b_is_packed and isinstance(schedule, FETCHING) and schedule.ahead:
+            return schedule
+        return None
 
     def fetches_panel(self, tile: RegisterTile, column: Column) -> bool:
         """Return whether a tile prefetches panels of a prepacked B for a vector of columns."""
         first = 0 if tile.width == self.schedule.nr else self.spec.n - tile.width
         if self.panels_ahead is None:
             return False
-        distance = first * self.tensors.b_strides[2] + column.b + self.panels_ahead.bytes
+        distance = first * self.tensors.b_strides[2] + column.b + self.panels_ahead.ahead
         return self.reaches(ConstantOperand.B, distance)
 
     @cached_property
@@ -232,13 +195,20 @@ class TiledPlan(MatmulPlan):
         )
 
     @property
-    def arguments(self) -> TileArguments:
-        return TileArguments(
-            is_direct=self.is_direct,
-            tensors=self.tensors,
-            epilogue=self.epilogue,
-            acc_base=self.acc.base,
-        )
+    def arguments(self) -> dict[str, str]:
+        """Tensors other than A and B that a register tile gets as arguments, and their pointers."""
+        if not self.is_direct:
+            return {"acc": self.acc.base}
+        e, origins = self.epilogue, self.tensors.out_origins
+        beside = (a.stem for a in (*e.by_column, *e.by_row, *e.numbers))
+        return {name: origins[name].base for name in (*self.tensors.out_like, *beside)}
+
+    def argument_offset(self, tensor: str, prefix: str) -> str:
+        """Return the byte offset of a tile's corner from the block's corner in a tensor."""
+        extents = {a.stem: a.extent for a in self.epilogue.arguments if a.extent != Extent.FULL}
+        if extents.get(tensor) == Extent.ONE:
+            return "0"
+        return f"%{prefix}.{tensor}.offset" if tensor in extents else f"%{prefix}.corner"
 
     # -- register tiles and their sums ---------------------------------------------------------
 
