@@ -378,7 +378,8 @@ def by_phases(
 ) -> GraphValue:
     """Compute each phase of the output without inserted zeros, and interleave the phases."""
     rank, groups = len(windows), node.attribute("group", 1)
-    kernel, axes = turned(b, w, groups), [phases_of(window) for window in windows]
+    kernel = turned(b, w, groups)
+    x, axes = with_shared_padding(b, x, [phases_of(window) for window in windows])
     parts = []
     for phases in itertools.product(*axes):
         weights, images, seen = kernel, x, []
@@ -409,6 +410,31 @@ def by_phases(
         if lengths[axis] > window.length:
             found = b.slice(found, 1 + axis, 0, window.length)
     return b.permute(found, (0, rank + 1, *range(1, rank + 1)))
+
+
+def with_shared_padding(
+    b: Builder, x: GraphValue, axes: list[tuple[Phase | None, ...]]
+) -> tuple[GraphValue, list[tuple[Phase | None, ...]]]:
+    """Pad images behind an axis once for all of its phases, if the kernel of one is smaller than
+    the padding that it needs."""
+    whole, shape = b.tensor(x), list(x.shape)
+    found = []
+    for axis, phases in enumerate(axes, start=2):
+        windows = [phase.window for phase in phases if phase is not None]
+        after = max(window.after for window in windows)
+        if any(window.after > (window.size - 1) * window.apart for window in windows):
+            whole = view("pad", (whole, axis, 0, after, 0.0))
+            shape[axis] += after
+        found.append(
+            tuple(
+                phase
+                and dataclasses.replace(
+                    phase, window=dataclasses.replace(phase.window, length=shape[axis])
+                )
+                for phase in phases
+            )
+        )
+    return (x if tuple(shape) == x.shape else b.formula(whole, shape, x.dtype)), found
 
 
 def with_zeros(
