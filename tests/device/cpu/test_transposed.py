@@ -33,6 +33,10 @@ FORMULAS = {
     "three columns": formula("permute(x, 1, 0)", (3, 43)),
     "two columns of planes": formula("relu(permute(x, 0, 2, 1) * s)", (3, 2, 9), (1,)),
     "seven columns": formula("permute(x, 1, 0) - permute(y, 1, 0)", (7, 17), (7, 17)),
+    "channels of a part of an image": formula("permute(slice(x, 1, 0, 11), 2, 0, 1)", (9, 13, 19)),
+    "channels of parts of images, with numbers for rows and columns": formula(
+        "permute(slice(x, 2, 1, 12), 0, 3, 1, 2) * y + b", (2, 3, 13, 10), (3, 1), (11,)
+    ),
     "a part of a matrix": formula("slice(permute(x, 1, 0), 0, 2, 15, 1)", (21, 18)),
 }
 
@@ -95,20 +99,27 @@ def test_other_formulas_are_streams(spec: Elementwise) -> None:
         pipeline.plan(spec, found, CpuTransposed(task=1))
 
 
+PLANE, PART = "matrix", "channels of a part of an image"
+
+
 @pytest.mark.parametrize(
-    ("pattern", "text"),
+    ("name", "pattern", "text"),
     [
         # The last block a row, or a column, too early.
-        (r"(%block\.row = select i1 %block\.row\.less, i64 %block\.far, i64) 3", r"\1 2"),
-        (r"(%c = select i1 %c\.less, i64 %columns, i64) 5", r"\1 4"),
+        (PLANE, r"(%block\.row = select i1 %block\.row\.less, i64 %block\.far, i64) 3", r"\1 2"),
+        (PLANE, r"(%c = select i1 %c\.less, i64 %columns, i64) 5", r"\1 4"),
         # A column taken for its neighbour.
-        (r"(%b\.x\.at3 = getelementptr i8, ptr %b\.x\.from), i64 132", r"\1, i64 88"),
+        (PLANE, r"(%b\.x\.at3 = getelementptr i8, ptr %b\.x\.from), i64 132", r"\1, i64 88"),
         # A row written over its neighbour.
-        (r"(%b2\.out\.element = add nuw i64 %c), 26", r"\1, 13"),
+        (PLANE, r"(%b2\.out\.element = add nuw i64 %c), 26", r"\1, 13"),
+        # Rows of a block taken for adjacent ones, in the image or in the output.
+        (PART, r"(%block\.along = mul nuw i64 %block\.row), 9", r"\1, 8"),
+        (PART, r"(%block\.beside = urem i64 %blocks), 9", r"\1, 8"),
+        (PART, r"(%b2\.out\.element = add nuw i64 %c), 198", r"\1, 22"),
     ],
 )
-def test_faults_are_seen(pattern: str, text: str) -> None:
-    kernel = pipeline.assembled(pipeline.plan(FORMULAS["matrix"], needs.cpu(V3)))
+def test_faults_are_seen(name: str, pattern: str, text: str) -> None:
+    kernel = pipeline.assembled(pipeline.plan(FORMULAS[name], needs.cpu(V3)))
     changed, count = re.subn(pattern, text, kernel.source.text)
     assert count == 1, f"{pattern} is not in the kernel"
     source = dataclasses.replace(kernel.source, text=changed)

@@ -245,7 +245,7 @@ class ElementwisePlan(RowAddresses):
     def units(self) -> int:
         """Number of units that are divided among tasks: rows, elements, or blocks."""
         if self.blocks:
-            return self.rows // self.blocks.rows * self.blocks.along_rows
+            return self.blocks.count_of(self.rows)
         return self.rows if self.by_rows else self.cols
 
     @property
@@ -306,7 +306,7 @@ def plan_transposed(spec: Elementwise, target: Target, schedule: CpuTransposed) 
             "columns that is contiguous along its columns, beside inputs that are equal in all "
             "rows; use mainloop=stream"
         )
-    units = math.prod(stream.sizes[:-2]) * blocks.along_rows
+    units = blocks.count_of(math.prod(stream.sizes[:-1]))
     run = Run(length=blocks.columns, vector=compute.count)
     tasks = -(-units // schedule.task)
     return ElementwisePlan.single(

@@ -7,6 +7,8 @@ narrower block are contiguous in the output: its columns are interleaved to vect
 
 from __future__ import annotations
 
+import math
+
 from kgen.targets.cpu.plan.packing.panel import Stage, zip_stages
 from kgen.targets.cpu.plan.vectors import index_list
 from kgen.targets.stream import StreamOperand, StreamPlan
@@ -26,17 +28,34 @@ class Merge:
 @frozen
 class Blocks:
     """Blocks of `size` rows and columns, or of all `columns` if these are fewer. `rows` is the size
-    of the last dimension but one. The last blocks along both dimensions overlap the blocks before.
-    `turned` are the names of the operands that are transposed."""
+    of the dimension that the rows of a block are taken from, and `between` the number of the
+    output's rows from one of them to the next: 1 for the last dimension but one. The last blocks
+    along both dimensions overlap the blocks before. `turned` are the names of the operands that are
+    transposed."""
 
     size: int
     rows: int
+    between: int
     columns: int
     turned: tuple[str, ...]
 
     @property
     def along_rows(self) -> int:
         return -(-self.rows // self.size)
+
+    def count_of(self, rows: int) -> int:
+        """Return the number of blocks of all the output's rows."""
+        return rows // self.rows * self.along_rows
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether other rows of the output lie between the rows of a block."""
+        return self.between > 1
+
+    @property
+    def block_rows(self) -> int:
+        """Rows of the output from one value of the outer dimensions to the next."""
+        return self.rows * self.between
 
     @property
     def last_row(self) -> int:
@@ -58,7 +77,7 @@ class Blocks:
     @property
     def vector_apart(self) -> int:
         """Elements of the output from one vector of a block to the next."""
-        return self.size if self.is_narrow else self.columns
+        return self.size if self.is_narrow else self.between * self.columns
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -93,19 +112,29 @@ def blocks_of(stream: StreamPlan, size: int) -> Blocks | None:
     """Return the blocks of a kernel; None if it cannot be computed in blocks. The last blocks
     compute elements again, so no input may share the output's memory. So no input is read element
     by element in the output's order."""
-    if len(stream.sizes) < 2 or stream.conditions or stream.write or stream.sizes[-2] < size:
-        return None
-    turned = tuple(of.name for of in stream.inputs if is_turned(of))
-    alike = all(is_turned(of) or (of.lane in (0, 1) and not of.strides[-2]) for of in stream.inputs)
     plain = not any(of.linear or of.indices or of.guards or of.is_index for of in stream.inputs)
-    if not turned or not alike or not plain:
+    if stream.conditions or stream.write or not plain:
         return None
-    rows, columns = stream.sizes[-2:]
-    found = Blocks(size=size, rows=rows, columns=columns, turned=turned)
+    dimensions = reversed(range(len(stream.sizes) - 1))
+    return next(filter(None, (_blocks_along(stream, size, along) for along in dimensions)), None)
+
+
+def _blocks_along(stream: StreamPlan, size: int, along: int) -> Blocks | None:
+    """Return the blocks whose rows are taken from a dimension, if operands allow it."""
+    rows, columns = stream.sizes[along], stream.sizes[-1]
+    turned = tuple(of.name for of in stream.inputs if _is_turned(of, along))
+    alike = all(
+        _is_turned(of, along) or (of.lane in (0, 1) and not of.strides[along])
+        for of in stream.inputs
+    )
+    if rows < size or columns < 2 or not turned or not alike:
+        return None
+    between = math.prod(stream.sizes[along + 1 : -1])
+    found = Blocks(size=size, rows=rows, between=between, columns=columns, turned=turned)
     beside = any(of.lane == 1 for of in stream.inputs)
-    return None if columns < 2 or (found.is_narrow and beside) else found
+    return None if found.is_narrow and (beside or between > 1) else found
 
 
-def is_turned(of: StreamOperand) -> bool:
-    """Return whether an operand is contiguous along the rows of a column."""
-    return of.lane not in (0, 1) and of.strides[-2] == 1
+def _is_turned(of: StreamOperand, along: int) -> bool:
+    """Return whether an operand is contiguous along a dimension other than that of a row."""
+    return of.lane not in (0, 1) and of.strides[along] == 1
