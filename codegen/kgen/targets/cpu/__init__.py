@@ -36,8 +36,8 @@ from kgen.targets.cpu.plan.kernels.elementwise import plan_elementwise, plan_tra
 from kgen.targets.cpu.plan.kernels.gemv import plan_outer
 from kgen.targets.cpu.plan.kernels.limb_parts import limb_dot
 from kgen.targets.cpu.plan.kernels.online_softmax import plan_attention
-from kgen.targets.cpu.plan.kernels.rows.interleaved import plan_interleaved
-from kgen.targets.cpu.plan.kernels.rows.rowwise import digits_of, flushed_outputs, plan_rowwise
+from kgen.targets.cpu.plan.kernels.rows.interleaved import plan_rows
+from kgen.targets.cpu.plan.kernels.rows.rowwise import digits_of, flushed_outputs
 from kgen.targets.cpu.plan.kernels.rows.split import plan_split_rows
 from kgen.targets.cpu.plan.kernels.transformed_tiles import plan_winograd, roundings
 from kgen.targets.cpu.plan.matmul import MatmulPlan, with_tile
@@ -47,7 +47,6 @@ from kgen.targets.cpu.rates import rates
 from kgen.targets.cpu.schedule import adapt, attention_blocks, cost_model, row_schedules
 from kgen.targets.device import Rates
 from kgen.targets.epilogue import FusedEpilogue
-from kgen.targets.rows.split import is_interleaved
 from kgen_runtime.manifest import Tolerance
 
 #: Errors of gelu(x), gelu_tanh(x) and silu(x), relative to x, by the type of the results.
@@ -161,8 +160,7 @@ class CpuFamily(Family):
         if isinstance(spec, Rowwise) and isinstance(schedule, kinds.CpuSplitRows):
             return plan_split_rows(spec, target, schedule)
         if isinstance(spec, Rowwise) and isinstance(schedule, kinds.CpuRows):
-            planned = plan_interleaved if is_interleaved(spec) else plan_rowwise
-            return planned(spec, target, schedule)
+            return plan_rows(spec, target, schedule)
         raise ScheduleError(
             f"a {schedule.mainloop} schedule is not supported for {spec.op} on {target.name}; "
             f"use {type(self.choose(spec, target)).__name__}"
@@ -369,9 +367,15 @@ def plan_matmul(spec: Matmul, target: Target, schedule: BlockedMatmul) -> Matmul
 
         return plan_amx(spec, target, schedule, product)
     dot = dot_for(spec.dtype, target)
-    if dot and (isinstance(schedule, kinds.DotMatmul) or spec.dtype is DType.S8):
+    if dot and isinstance(schedule, kinds.DotMatmul):
         return plan_dot(spec, target, schedule, dot)
-    return plan_blis(spec, target, schedule)
+    multiplies_bytes = dot is not None and spec.dtype is DType.S8
+    if isinstance(schedule, kinds.CpuMatmul) and not multiplies_bytes:
+        return plan_blis(spec, target, schedule)
+    raise ScheduleError(
+        f"mainloop={schedule.mainloop} is not supported for {spec.dtype} on {target.name}; "
+        f"use mainloop={'dot' if multiplies_bytes else 'blis'}"
+    )
 
 
 def plan_convolution(conv: Conv2d, target: Target, schedule: BlockedMatmul) -> MatmulPlan:

@@ -19,7 +19,7 @@ from kgen.targets.cpu.plan.tiles.tile import RegisterTiles
 from kgen.targets.cpu.plan.vectors import Access, Vector
 
 FLOATS = Vector(count=8, scalar="float")
-SUMS = Accumulators(vector=FLOATS, finished=FLOATS, rows=10, row=96, base="%acc", in_out=False)
+SUMS = Accumulators(vector=FLOATS, rows=10, row=96, base="%acc", in_out=False)
 
 
 def blocking(m: int, n: int, k: int, layout: Layout = Layout.NN, **blocks: int) -> Blocking:
@@ -96,15 +96,15 @@ def test_packed_a_keeps_the_contiguous_axis(
     )
     assert (packed.row, packed.buffer("float").bytes) == (row, nbytes)
     assert order in packed.buffer("float").line
-    assert (packed.m, packed.k) == strides
+    assert packed.steps == strides
 
 
 def test_packed_b_has_whole_panels() -> None:
     cut = blocking(16, 40, 64)
     packed = WidenedB(blocking=cut, vector=FLOATS, is_prepacked=False, column_stride=4)
     assert (packed.pack_row, packed.panel_bytes) == (64, 32 * 64)
-    assert [vector.valid for vector in packed.panel] == [8, 8]
-    assert [vector.valid for vector in packed.edge_panel] == [8]
+    assert [vector.valid for vector in packed.panel(is_edge=False)] == [8, 8]
+    assert [vector.valid for vector in packed.panel(is_edge=True)] == [8]
     kept = PanelPacking(blocking=cut, packs=True, keeps=True, panel_bytes=packed.panel_bytes)
     assert (kept.panels, kept.column_bytes, packed.buffer(kept.panels).bytes) == (2, 128, 4096)
 
@@ -122,7 +122,6 @@ def test_slices_are_whole_blocks_of_k(k: int, split: int, count: int, depth: int
 
 def test_accumulators_count_bytes() -> None:
     assert (SUMS.vector.itemsize, SUMS.vector.bytes, SUMS.bytes) == (4, 32, 960)
-    assert not SUMS.is_rounded and not SUMS.vector.is_integer
 
 
 def test_a_panel_format_rounds_k_and_n_up() -> None:

@@ -10,6 +10,7 @@ from kgen.schedule import CpuStream, CpuTransposed, Schedule
 from kgen.spec import Attention, DType, Elementwise, Matmul, Rowwise
 from kgen.targets.base import Plan, Target
 from kgen.targets.cpu.limits import BF16_FEATURES, PRODUCT_FEATURES
+from kgen.targets.cpu.plan.tiles.dots import Dot
 from kgen.targets.cpu.plan.vectors import Access, Vector, VectorPart, scalar_type, vector_parts
 from kgen.targets.header import counted
 from kgen.targets.powers_of_two import RoundingUnit
@@ -151,10 +152,19 @@ class CpuPlan(Plan):
         3 keeps the line in the first level, 2 in the second)."""
         return 4 - level
 
+    def converts(self, sums: Vector) -> bool:
+        """Return whether the type of `sums` differs from the type of the epilogue."""
+        return sums != self.compute
+
+    @property
+    def dot(self) -> Dot | None:
+        """Instruction that adds the products of a group along K to each sum, or None."""
+        return None
+
     @property
     def own_features(self) -> Collection[str]:
         """Features for products and rounding that the kernel uses."""
-        return ()
+        return self.dot.features if self.dot else ()
 
     @property
     def features(self) -> tuple[str, ...]:

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
 from functools import cached_property
 from typing import Any, Self
 
 from kgen.errors import ScheduleError
 from kgen.schedule import BlockedMatmul, CpuMatmul
-from kgen.spec import Matmul
+from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.addresses import Tensors
-from kgen.targets.cpu.plan.cpu_plan import Buffer, CpuPlan
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, CpuPlan
 from kgen.targets.cpu.plan.extents import Blocking
 from kgen.targets.cpu.plan.finishing import Finish
 from kgen.targets.cpu.plan.packing.compensation import Starts
 from kgen.targets.cpu.plan.packing.lanes import Interleaving
 from kgen.targets.cpu.plan.packing.panel import PanelFormat, b_is_packed
 from kgen.targets.cpu.plan.tiles.dots import Dot
-from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
+from kgen.targets.cpu.plan.vectors import Access, Vector, VectorPart, scalar_type
 from kgen.targets.device import Multiplied
 from kgen.targets.epilogue import FusedEpilogue
 from kgen_runtime.manifest import TensorParam, Tile, Walk
@@ -39,20 +38,14 @@ def padded(row: int) -> int:
 @frozen
 class Accumulators:
     """Block of `rows` rows of accumulators, `row` bytes apart, in vectors of type `vector`. `base`
-    is the pointer to the first accumulator. The epilogue computes in type `finished`. With
-    `in_out`, the output holds the partial sums between two blocks of K."""
+    is the pointer to the first accumulator. With `in_out`, the output holds the partial sums
+    between two blocks of K."""
 
     vector: Vector
-    finished: Vector
     rows: int
     row: int
     base: str = "%acc"
     in_out: bool = False
-
-    @property
-    def is_rounded(self) -> bool:
-        """Whether integers become f32 before the epilogue."""
-        return self.vector != self.finished
 
     @property
     def bytes(self) -> int:
@@ -70,7 +63,6 @@ class MatmulPlan(CpuPlan):
 
     spec: Matmul
     schedule: BlockedMatmul
-    #: Instruction that adds the products of a group along K to each accumulator, or None.
     dot: Dot | None = None
 
     @classmethod
@@ -88,10 +80,6 @@ class MatmulPlan(CpuPlan):
         blocks = -(-spec.m // schedule.mc) * -(-spec.n // schedule.nc)
         tasks, template = spec.batch * blocks, f"matmul_{mainloop}"
         return cls.single(spec, target, schedule, compute, template=template, tasks=tasks, **fields)
-
-    def converts(self, sums: Vector) -> bool:
-        """Return whether the type of `sums` differs from the type of the epilogue."""
-        return sums != self.compute
 
     @property
     def starts(self) -> Starts | None:
@@ -119,10 +107,6 @@ class MatmulPlan(CpuPlan):
     def interleaving(self) -> Interleaving | None:
         return None
 
-    @property
-    def own_features(self) -> Collection[str]:
-        return self.dot.features if self.dot else ()
-
     @cached_property
     def blocking(self) -> Blocking:
         return Blocking(spec=self.spec, schedule=self.schedule, lanes=self.compute.count)
@@ -142,7 +126,6 @@ class MatmulPlan(CpuPlan):
         in_out = isinstance(self.schedule, CpuMatmul) and self.schedule.sums_in_out
         return Accumulators(
             vector=self.sum_vector,
-            finished=self.compute,
             rows=self.schedule.mc,
             row=self.tensors.out_strides[1] if in_out else self.scratch_row,
             base=self.tensors.out_origins["out"].base if in_out else "%acc",
@@ -187,6 +170,10 @@ class MatmulPlan(CpuPlan):
     @property
     def fetches(self) -> bool:
         return False
+
+    def fetches_at(self, vector: VectorPart, dtype: DType) -> bool:
+        """Return whether a vector starts a cache line, in rows or columns of type `dtype`."""
+        return vector.first * dtype.itemsize % LINE_BYTES == 0
 
     @property
     def b_format(self) -> PanelFormat:

@@ -191,12 +191,8 @@ class Access:
     def is_wide(self) -> bool:
         """Whether elements are stored in the compute type."""
         # A compute type of 16-bit integers holds the bits of f16 or bf16.
-        same_kind = self.is_integer == self.compute.is_integer or self.compute.bits == 16
+        same_kind = self.dtype.is_integer == self.compute.is_integer or self.compute.bits == 16
         return self.itemsize * 8 == self.compute.bits and same_kind
-
-    @property
-    def is_integer(self) -> bool:
-        return self.dtype.is_integer
 
     @property
     def is_whole_words(self) -> bool:
@@ -230,7 +226,7 @@ class Access:
     @property
     def of_doubles(self) -> bool:
         """Whether elements are f32, f16 or bf16 that are computed as doubles."""
-        return self.compute.scalar == "double" and not (self.is_integer or self.is_wide)
+        return self.compute.scalar == "double" and not (self.dtype.is_integer or self.is_wide)
 
     @property
     def of_floats(self) -> Access:

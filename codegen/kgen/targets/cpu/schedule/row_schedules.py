@@ -21,9 +21,13 @@ from kgen.targets.cpu.plan.kernels.depthwise import most_outputs
 from kgen.targets.cpu.plan.kernels.elementwise import has_whole_tasks, vector_of
 from kgen.targets.cpu.plan.kernels.elementwise_blocks import blocks_of
 from kgen.targets.cpu.plan.kernels.elementwise_rows import takes_rows
-from kgen.targets.cpu.plan.kernels.rows.interleaved import unchecked_interleaved
-from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan, may_pass_caches, unchecked_rows
-from kgen.targets.cpu.plan.kernels.rows.split import may_be_split
+from kgen.targets.cpu.plan.kernels.rows.interleaved import unchecked_plan
+from kgen.targets.cpu.plan.kernels.rows.rowwise import (
+    RowwisePlan,
+    is_one_line,
+    may_pass_caches,
+    unchecked_rows,
+)
 from kgen.targets.rows.kept import EXPENSIVE
 from kgen.targets.rows.shifted import mean_of
 from kgen.targets.rows.split import is_interleaved
@@ -86,7 +90,7 @@ def rowwise_schedule(spec: Rowwise, target: Target) -> CpuStream:
     unroll = UNROLL
     if any(step.primitive in (P.EXP2, P.LOG2) for step in steps(*spec.primitives())):
         unroll = target.limits["vector_registers"] // EXPONENTIAL_REGISTERS
-    if spec.rows * 2 <= SPLIT_TASKS and may_be_split(spec) and spec.cols >= SPLIT_COLUMNS:
+    if spec.rows * 2 <= SPLIT_TASKS and is_one_line(spec) and spec.cols >= SPLIT_COLUMNS:
         # A part is a whole number of steps of unrolled vectors of any width.
         unit = LINE_BYTES * unroll
         share = -(-spec.rows * spec.cols // SPLIT_TASKS)
@@ -124,8 +128,7 @@ def completed(
         has_variance = any(map(mean_of, steps(*spec.primitives())))
         chosen = {"prefetch": AHEAD_BYTES * is_far, "variance_head": head * has_variance}
     elif isinstance(schedule, CpuRows):
-        unchecked = unchecked_interleaved if is_interleaved(spec) else unchecked_rows
-        chosen = _row_fields(unchecked(spec, target, schedule), is_far=is_far)
+        chosen = _row_fields(unchecked_plan(spec, target, schedule), is_far=is_far)
     else:
         return schedule
     fields = {name: value for name, value in chosen.items() if name not in given}

@@ -6,7 +6,7 @@ import dataclasses
 from functools import cached_property
 
 from kgen.errors import ScheduleError
-from kgen.schedule import AheadMatmul, BlockedMatmul, CpuMatmul, CpuSplitMatmul
+from kgen.schedule import AheadMatmul, CpuMatmul, CpuSplitMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, check_multiple
@@ -164,7 +164,7 @@ class BlisPlan(TiledPlan):
             registers=self.target.limits["vector_registers"],
             apart_below=self.schedule.pair_sums,
             k=self.spec.k,
-            a_k=self.a_pack.k if self.schedule.pack_a else self.tensors.a_strides[2],
+            a_k=self.a_pack.steps[1] if self.schedule.pack_a else self.tensors.a_strides[2],
         )
 
     @property
@@ -226,9 +226,8 @@ class BlisPlan(TiledPlan):
     def loop(self) -> TileLoop:
         _, row, column = self.tensors.b_strides
         _, a_m, a_k = self.tensors.a_strides
-        packed = (self.a_pack.m, self.a_pack.k)
         return self.tile_loop(
-            a=packed if self.schedule.pack_a else (a_m, a_k),
+            a=self.a_pack.steps if self.schedule.pack_a else (a_m, a_k),
             b_row=self.b_pack.pack_row if self.schedule.pack_b else row,
             b_step=self.b_pack.vector.bytes
             if self.schedule.pack_b
@@ -297,13 +296,8 @@ def may_sum_in_out(spec: Matmul) -> bool:
     return spec.out is spec.accumulate and not FusedEpilogue(spec=spec).full
 
 
-def plan_blis(spec: Matmul, target: Target, schedule: BlockedMatmul) -> BlisPlan:
+def plan_blis(spec: Matmul, target: Target, schedule: CpuMatmul) -> BlisPlan:
     """Plan the kernel. Raises ScheduleError for fields that do not fit."""
-    if not isinstance(schedule, CpuMatmul) or type(schedule) not in (CpuMatmul, AheadMatmul):
-        raise ScheduleError(
-            f"mainloop={schedule.mainloop} is not supported for {spec.dtype} on {target.name}; "
-            "use mainloop=blis"
-        )
     compute = finishing_vector(spec, target, spec.n)
     sums = compute.of(scalar_type(spec.accumulate))
     a, b = access(target, spec.dtype, sums), access(target, spec.b_type, sums)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection
 from dataclasses import replace
 from functools import cached_property
 
@@ -114,14 +113,10 @@ class DepthwisePlan(CpuPlan):
         return DotOperands(dot=self.dot, sums=self.sum_vector, stored=self.b.stored)
 
     @property
-    def own_features(self) -> Collection[str]:
-        return self.dot.features if self.dot else ()
-
-    @property
     def acc(self) -> Accumulators:
         """Sums of a tile, which stay in registers."""
-        tile, row = self.schedule.tile, self.compute.bytes
-        return Accumulators(vector=self.sum_vector, finished=self.compute, rows=tile, row=row)
+        rows, row = self.schedule.tile, self.compute.bytes
+        return Accumulators(vector=self.sum_vector, rows=rows, row=row)
 
     @property
     def fetches(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from kgen.errors import ScheduleError
-from kgen.schedule import BlockedMatmul, DotMatmul
+from kgen.schedule import DotMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.contraction.implicit_gemm import are_windows
@@ -220,13 +220,8 @@ def rounds_bf16(spec: Matmul, dot: Dot) -> bool:
     return spec.out is DType.BF16 and dot.mnemonic == VDPBF16PS.mnemonic
 
 
-def plan_dot(spec: Matmul, target: Target, schedule: BlockedMatmul, dot: Dot) -> DotPlan:
+def plan_dot(spec: Matmul, target: Target, schedule: DotMatmul, dot: Dot) -> DotPlan:
     """Plan the kernel. Raises ScheduleError for fields that do not fit."""
-    if not isinstance(schedule, DotMatmul):
-        raise ScheduleError(
-            f"mainloop={schedule.mainloop} is not supported for {spec.dtype} on {target.name}; "
-            "use mainloop=dot"
-        )
     check_ahead(spec, schedule)
     if schedule.ahead and not b_is_packed(spec):
         raise ScheduleError(

@@ -256,10 +256,6 @@ class OuterPlan(MatmulPlan):
         whole = (self.whole_products,) if self.spec.k >= self.schedule.parts else ()
         return (*whole, self.left_products) if self.depth.left else whole
 
-    def fetches_row(self, strip: VectorPart) -> bool:
-        """Return whether a strip prefetches later rows: it does if it begins a cache line."""
-        return strip.first * self.spec.b_type.itemsize % LINE_BYTES == 0
-
     @property
     def fetch_offsets(self) -> tuple[int, ...]:
         """Prefetch distances in bytes from a row of B."""

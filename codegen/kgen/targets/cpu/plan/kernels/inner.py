@@ -16,7 +16,6 @@ from kgen.schedule import InnerMatmul
 from kgen.spec import ConstantOperand, DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.cpu_plan import (
-    LINE_BYTES,
     Buffer,
     Run,
     access,
@@ -159,10 +158,6 @@ class InnerPlan(TiledPlan):
     def next_row(self, row: Row) -> int:
         """Return the bytes from a tile's corner in A to the row that is prefetched with `row`."""
         return row.a + self.next_rows * self.schedule.mr * self.loop.a_m
-
-    def fetches_at(self, vector: VectorPart, dtype: DType) -> bool:
-        """Return whether a vector starts a cache line, in rows or columns of type `dtype`."""
-        return vector.first * dtype.itemsize % LINE_BYTES == 0
 
     def tile_spread(self, tile: RegisterTile) -> str:
         """Return the distance of a tile's columns; the remaining columns at the right are

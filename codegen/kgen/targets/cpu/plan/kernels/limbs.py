@@ -92,11 +92,6 @@ class LimbsPlan(MatmulPlan):
         )
 
     @property
-    def starting_limbs(self) -> tuple[parts.Limb, ...]:
-        """Limbs whose sums do not start from zero."""
-        return tuple(limb for limb in self.limbs if limb.starts)
-
-    @property
     def b_format(self) -> PanelFormat:
         width = self.compute.count
         if not self.spec.has_blocks:
@@ -239,7 +234,8 @@ class LimbsPlan(MatmulPlan):
     def buffers(self) -> tuple[Buffer, ...]:
         kc, mc, a = self.schedule.kc, self.schedule.mc, self.a_blocks
         limbs = f"s8 [mc][K / {kc}][{len(self.limbs)}][{kc}], {a.limb_row} B per row, zero past K"
-        kept = f"f32 scale and s32[{len(self.starting_limbs)}] initial sums of its limbs"
+        starting = sum(bool(limb.starts) for limb in self.limbs)
+        kept = f"f32 scale and s32[{starting}] initial sums of its limbs"
         kept = f"[mc][K / {kc}] of {kept}, {a.kept_row} B per row"
         return (
             self.acc.buffer,

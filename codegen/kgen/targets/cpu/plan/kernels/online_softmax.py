@@ -7,7 +7,6 @@ FlashAttention-2, arXiv 2307.08691, section 3.1.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection
 from functools import cached_property
 
 from kgen.errors import ScheduleError
@@ -167,10 +166,6 @@ class AttentionPlan(CpuPlan):
         assert self.dot
         stored = self.compute.doubled.of("i16")
         return DotOperands(dot=self.dot, sums=self.compute, stored=stored)
-
-    @property
-    def own_features(self) -> Collection[str]:
-        return self.dot.features if self.dot else ()
 
     @property
     def group(self) -> int:

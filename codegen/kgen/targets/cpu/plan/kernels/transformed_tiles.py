@@ -131,12 +131,13 @@ class WinogradPlan(TiledPlan):
     @cached_property
     def loop(self) -> TileLoop:
         _, row, column = self.tensors.b_strides
+        a_m, a_k = self.a_pack.steps
         return TileLoop(
             a_block="%a.pack",
             b_block="%b.position",
             a_tiles="%a.position",
-            a_m=self.a_pack.m,
-            a_k=self.a_pack.k,
+            a_m=a_m,
+            a_k=a_k,
             b_row=row,
             b_in_rows=row,
             b_column=column,

@@ -8,6 +8,7 @@ columns that differ in the innermost digit only. Elements outside the image have
 from __future__ import annotations
 
 from functools import cached_property
+from typing import ClassVar
 
 from kgen.spec import Matmul
 from kgen.targets.contraction.access import AccessMap, Axis, Guard, access_maps
@@ -51,6 +52,9 @@ class MappedB:
     """B that is packed through `access`. Rows of scratch memory are `row` bytes apart. They are the
     packed panel itself if it has the elements of B, else a buffer that is packed as a matrix."""
 
+    #: Pointer to the rows if they are a buffer of their own.
+    rows: ClassVar[str] = "%b.rows"
+
     access: AccessMap
     blocking: Blocking
     is_panel: bool
@@ -72,11 +76,6 @@ class MappedB:
     @property
     def row(self) -> int:
         return self.blocking.schedule.nr * self.itemsize
-
-    @property
-    def rows(self) -> str:
-        """Pointer to the rows if they are a buffer of their own."""
-        return "%b.rows"
 
     @property
     def buffer(self) -> Buffer:
@@ -107,20 +106,6 @@ class MappedB:
     @cached_property
     def guards(self) -> tuple[ColumnGuard, ...]:
         return tuple(self._guard(number, guard) for number, guard in enumerate(self.access.guards))
-
-    @property
-    def whole_guards(self) -> tuple[ColumnGuard, ...]:
-        """Guards of whole segments."""
-        return tuple(guard for guard in self.guards if not guard.step)
-
-    @property
-    def part_guards(self) -> tuple[ColumnGuard, ...]:
-        """Guards that the columns of a segment pass one by one."""
-        return tuple(guard for guard in self.guards if guard.step)
-
-    @property
-    def fill(self) -> int:
-        return self.access.fill
 
     def _digits(self, axis: Axis) -> tuple[IndexDigit, ...]:
         found = (

@@ -68,14 +68,10 @@ class PackedA:
         return Buffer(name="%a.pack", holds=holds, bytes=self.bytes)
 
     @property
-    def m(self) -> int:
-        """Bytes in packed A from one m to the next."""
-        return self.packed.itemsize if self.by_columns else self.row
-
-    @property
-    def k(self) -> int:
-        """Bytes in packed A from one k to the next."""
-        return self.row if self.by_columns else self.packed.itemsize
+    def steps(self) -> tuple[int, int]:
+        """Bytes in packed A from one m to the next, and from one k to the next."""
+        size = self.packed.itemsize
+        return (size, self.row) if self.by_columns else (self.row, size)
 
     @property
     def widens(self) -> bool:

@@ -106,13 +106,10 @@ class PanelsOfB(ABC):
     @abstractmethod
     def panel_of(self, columns: int) -> tuple[PanelVector, ...]: ...
 
-    @property
-    def panel(self) -> tuple[PanelVector, ...]:
-        return self.panel_of(self.blocking.schedule.nr)
-
-    @property
-    def edge_panel(self) -> tuple[PanelVector, ...]:
-        return self.panel_of(self.blocking.spec.n % self.blocking.schedule.nr)
+    def panel(self, *, is_edge: bool) -> tuple[PanelVector, ...]:
+        """Return the vectors of a whole panel, or of the one at the right edge."""
+        nr = self.blocking.schedule.nr
+        return self.panel_of(self.blocking.spec.n % nr if is_edge else nr)
 
     def transpose(self, column: PanelVector) -> PanelTranspose:
         """Return the in-register transpose of a vector of columns that are contiguous along K."""

@@ -8,41 +8,26 @@ vector of a line of rows overlaps the vector before; a line shorter than a vecto
 from __future__ import annotations
 
 from functools import cached_property
-from typing import ClassVar
 
-from kgen.errors import ScheduleError
 from kgen.schedule import CpuRows
 from kgen.spec import Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.cpu_plan import Run, vector_for
-from kgen.targets.cpu.plan.kernels.rows.phases import RowPhases
-from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan, check_choices
+from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan, check_rows, unchecked_rows
 from kgen.targets.cpu.plan.vectors import Vector
-from kgen.targets.rows.folds_and_phases import RowFold, RowInput, RowOutput
+from kgen.targets.rows.folds_and_phases import RowInput, RowOutput
 from kgen.targets.rows.plan import RowPlan
-from kgen.targets.rows.split import split, tile_of
+from kgen.targets.rows.split import is_interleaved, split, tile_of
 from kgen.targets.stream import operand_terms
 from kgen_runtime.values import frozen
-
-
-@frozen
-class InterleavedPhases(RowPhases):
-    """Phases without lines; a fold is complete at the end of its loop."""
-
-    @property
-    def has_lines(self) -> bool:
-        return False
-
-    def exchange(self, fold: RowFold, value: str) -> list[str]:
-        t = self.renderer.type
-        return [f"%row.{fold.name} = bitcast {t} {value} to {t}"]
 
 
 @frozen
 class InterleavedPlan(RowwisePlan):
     """Plan of interleaved rows; `run` is the loop over columns, each a vector of rows."""
 
-    phases_class: ClassVar[type[RowPhases]] = InterleavedPhases
+    is_along_row = False
+    lines = 1
 
     @cached_property
     def row(self) -> RowPlan:
@@ -133,16 +118,17 @@ class InterleavedPlan(RowwisePlan):
         return ""
 
 
-def plan_interleaved(spec: Rowwise, target: Target, schedule: CpuRows) -> InterleavedPlan:
-    if schedule.nontemporal:
-        raise ScheduleError("nontemporal=1 requires contiguous rows; try nontemporal=0")
-    plan = unchecked_interleaved(spec, target, schedule)
-    check_choices(plan)
+def plan_rows(spec: Rowwise, target: Target, schedule: CpuRows) -> RowwisePlan:
+    """Plan contiguous or interleaved rows. Raises ScheduleError for fields that do not fit."""
+    plan = unchecked_plan(spec, target, schedule)
+    check_rows(plan)
     return plan
 
 
-def unchecked_interleaved(spec: Rowwise, target: Target, schedule: CpuRows) -> InterleavedPlan:
+def unchecked_plan(spec: Rowwise, target: Target, schedule: CpuRows) -> RowwisePlan:
     """Return the plan of a schedule that may not fit."""
+    if not is_interleaved(spec):
+        return unchecked_rows(spec, target, schedule)
     line = split(spec).rows[-1]
     compute = vector_for(target, spec.compute, line)
     vectors = -(-line // compute.count)

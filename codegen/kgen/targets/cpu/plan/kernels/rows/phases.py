@@ -61,10 +61,12 @@ class RowPhases:
     fetches: tuple[Fetch, ...] = ()
     #: Whether non-temporal stores write the output.
     past_caches: bool = False
-
-    @property
-    def has_lines(self) -> bool:
-        return self.row.row_vectors > 1
+    #: Whether a row has several lines.
+    has_lines: bool = False
+    #: Operands of the first element and of the ends of a part of a row; empty for whole rows.
+    ends: tuple[str, ...] = ()
+    #: Whether a vector holds elements of one row, whose folds are exchanged.
+    is_along_row: bool = True
 
     def phases(self) -> tuple[PhasePlan, ...]:
         known = self.known()
@@ -132,7 +134,8 @@ class RowPhases:
         return found
 
     def line_cuts(self, name: str) -> tuple[Cut, ...]:
-        return cuts_of(name, self.run)
+        """Return the cuts of a line; only a row's last part has a remainder."""
+        return cuts_of(name, self.run, self.ends)
 
     def aligned_cuts(self, name: str) -> tuple[Cut, ...]:
         """Return the cuts of an output that non-temporal stores write in whole aligned vectors. The
@@ -420,6 +423,8 @@ class RowPhases:
     def exchange(self, fold: RowFold, value: str) -> list[str]:
         """Return the lines of a butterfly that leaves the fold of all elements in each element."""
         t, lines = self.renderer.type, []
+        if not self.is_along_row:
+            return [self.renderer.move(f"%row.{fold.name}", value)]
         distance = t.lanes // 2
         while distance:
             other = f"%{fold.name}.by{distance}"

@@ -49,7 +49,9 @@ LONGEST_SHARE, SHORTEST_SHARE = 128, 4
 
 @frozen
 class RowwisePlan(FormulaPlan):
-    phases_class: ClassVar[type[RowPhases]] = RowPhases
+    #: Operands of the ends of a part of a row, and whether a vector holds elements of one row.
+    part_ends: ClassVar[tuple[str, ...]] = ()
+    is_along_row: ClassVar[bool] = True
 
     spec: Rowwise
 
@@ -324,7 +326,7 @@ class RowwisePlan(FormulaPlan):
     @cached_property
     def row_phases(self) -> RowPhases:
         known = {i.name: f"%{i.name}.all" for i in self.row.of_row} | {"row": "%row.number"}
-        return self.phases_class(
+        return RowPhases(
             row=self.row,
             run=self.run,
             renderer=self.renderer,
@@ -335,6 +337,9 @@ class RowwisePlan(FormulaPlan):
             loaded=tuple(i.name for i in self.row.inputs if self.is_streamed(i)),
             fetches=self.fetches,
             past_caches=self.schedule.nontemporal,
+            has_lines=self.lines > 1,
+            ends=self.part_ends,
+            is_along_row=self.is_along_row,
         )
 
     @cached_property
@@ -347,17 +352,22 @@ def digits_of(spec: Rowwise) -> DType:
     return DType.F32 if spec.out_dtypes else spec.out
 
 
+def is_one_line(spec: Rowwise) -> bool:
+    """Return whether a row is one line of contiguous elements."""
+    return not is_interleaved(spec) and line_length(spec) == spec.cols
+
+
 def may_pass_caches(spec: Rowwise, target: Target) -> bool:
     """Return whether non-temporal stores can write the output: each row is one line of at least a
     vector."""
-    line = line_length(spec)
-    single = spec.outputs == ("out",) and not spec.reduced["out"] and not is_interleaved(spec)
-    return single and vector_for(target, spec.compute, line).count <= line == spec.cols
+    single = spec.outputs == ("out",) and not spec.reduced["out"] and is_one_line(spec)
+    return single and vector_for(target, spec.compute, spec.cols).count <= spec.cols
 
 
-def plan_rowwise(spec: Rowwise, target: Target, schedule: CpuRows) -> RowwisePlan:
-    plan = unchecked_rows(spec, target, schedule)
-    if schedule.nontemporal and not may_pass_caches(spec, target):
+def check_rows(plan: RowwisePlan) -> None:
+    """Raise ScheduleError for stores, passes, slots and prefetches that the rows do not allow."""
+    spec, schedule = plan.spec, plan.choices
+    if schedule.nontemporal and not may_pass_caches(spec, plan.target):
         raise ScheduleError(
             f"nontemporal=1 requires an output of whole rows of at least {plan.compute.count} "
             "elements, and inputs that broadcast along all of the reduced axes or none; "
@@ -365,13 +375,6 @@ def plan_rowwise(spec: Rowwise, target: Target, schedule: CpuRows) -> RowwisePla
         )
     if schedule.nontemporal:
         check_unroll(schedule, ", which nontemporal=1 requires")
-    check_choices(plan)
-    return plan
-
-
-def check_choices(plan: RowwisePlan) -> None:
-    """Raise ScheduleError for passes, slots and prefetches that the rows do not allow."""
-    spec, schedule = plan.spec, plan.choices
     if schedule.kept_bytes > (room := plan.target.limits["stack_bytes"]):
         raise ScheduleError(
             f"kept_bytes={schedule.kept_bytes} is more than a thread's stack has on "

@@ -10,27 +10,23 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from functools import cached_property
-from typing import ClassVar
 
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuSplitRows
 from kgen.spec import Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, check_task
-from kgen.targets.cpu.plan.kernels.rows.bodies import (
-    Cut,
-    Fetch,
-    PartialResult,
-    PhasePlan,
-    cuts_of,
+from kgen.targets.cpu.plan.kernels.rows.bodies import Fetch, PartialResult, PhasePlan
+from kgen.targets.cpu.plan.kernels.rows.rowwise import (
+    RowwisePlan,
+    check_head,
+    is_one_line,
+    unchecked_rows,
 )
-from kgen.targets.cpu.plan.kernels.rows.phases import RowPhases
-from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan, check_head, unchecked_rows
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen.targets.rows.folds_and_phases import RowOutput, RowPhase
 from kgen.targets.rows.kept import Kept
 from kgen.targets.rows.shifted import head_of
-from kgen.targets.rows.split import is_interleaved, line_length
 from kgen_runtime.manifest import Launch, Workspace
 from kgen_runtime.values import frozen
 
@@ -62,18 +58,8 @@ class SplitKernel:
 
 
 @frozen
-class SplitPhases(RowPhases):
-    """Phases of a part, whose first column and ends are operands."""
-
-    def line_cuts(self, name: str) -> tuple[Cut, ...]:
-        """Return the cuts of a part; only a row's last part has a remainder."""
-        ends = [f"%part.{end}" for end in ("start", "unrolled", "whole", "stop")]
-        return cuts_of(name, self.run, ends)
-
-
-@frozen
 class SplitRowsPlan(RowwisePlan):
-    phases_class: ClassVar[type[RowPhases]] = SplitPhases
+    part_ends = ("%part.start", "%part.unrolled", "%part.whole", "%part.stop")
 
     schedule: CpuSplitRows
 
@@ -211,13 +197,8 @@ class SplitRowsPlan(RowwisePlan):
         return tuple(found)
 
 
-def may_be_split(spec: Rowwise) -> bool:
-    """Return whether a row is one line."""
-    return not is_interleaved(spec) and line_length(spec) == spec.cols
-
-
 def plan_split_rows(spec: Rowwise, target: Target, schedule: CpuSplitRows) -> SplitRowsPlan:
-    if not may_be_split(spec):
+    if not is_one_line(spec):
         raise ScheduleError(
             "mainloop=split requires contiguous rows, and inputs that broadcast along all of the "
             "reduced axes or none; use mainloop=stream"
