@@ -273,6 +273,10 @@ def goldens() -> Iterator[Golden]:
     heads = Attention(q=(1, 1, 32, 16), k=(1, 1, 48, 16), causal=True, out_dtype=DType.F32)
     blocks = {"block_m": 16, "block_n": 16, "num_warps": 1, "num_stages": 2}
     yield Golden(target="sm_80", spec=heads, schedule=blocks)
+    # Multiply-adds of f32, by lanes that exchange their weights.
+    heads = Attention(q=(1, 1, 16, 4), k=(1, 1, 32, 4), dtype=DType.F32)
+    blocks = {"block_m": 8, "block_n": 16, "num_warps": 1, "num_stages": 1}
+    yield Golden(target="gfx1100", spec=heads, schedule=blocks)
     # The same by warpgroups: keys by TMA through two stages, weights in registers.
     heads = Attention(q=(1, 1, 64, 16), k=(1, 1, 48, 16), causal=True)
     blocks = {"block_m": 64, "block_n": 16, "num_stages": 2}

@@ -2,6 +2,7 @@
 
 from kgen.schedule.attention_schedule import (
     CpuAttention,
+    FmaAttention,
     MmaAttention,
     UnstagedAttention,
     WgmmaAttention,
@@ -47,9 +48,9 @@ from kgen.schedule.schedule import Overrides, Schedule, ScheduleOrigin
 __all__ = [
     "AheadMatmul", "AmxMatmul", "BlockedMatmul", "ClusterRows", "CooperativeMatmul", "CpuAttention",
     "CpuDepthwise", "CpuMatmul", "CpuRows", "CpuSplitMatmul", "CpuSplitRows", "CpuStream",
-    "CpuTransposed", "DirectMatmul", "DotMatmul", "FmaMatmul", "GemvMatmul", "GpuMatmul", "GpuRows",
-    "GpuStream", "InnerMatmul", "LimbsMatmul", "MmaAttention", "MmaMatmul", "OuterMatmul",
-    "Overrides", "PingPongMatmul", "PromotedMatmul", "PromotedWgmmaMatmul", "Schedule",
-    "ScheduleOrigin", "SharedMatmul", "SplitFmaMatmul", "SplitK", "SplitMatmul",
+    "CpuTransposed", "DirectMatmul", "DotMatmul", "FmaAttention", "FmaMatmul", "GemvMatmul",
+    "GpuMatmul", "GpuRows", "GpuStream", "InnerMatmul", "LimbsMatmul", "MmaAttention", "MmaMatmul",
+    "OuterMatmul", "Overrides", "PingPongMatmul", "PromotedMatmul", "PromotedWgmmaMatmul",
+    "Schedule", "ScheduleOrigin", "SharedMatmul", "SplitFmaMatmul", "SplitK", "SplitMatmul",
     "UnstagedAttention", "UnstagedMatmul", "WgmmaAttention", "WgmmaMatmul", "WinogradMatmul",
 ]  # fmt: skip

@@ -56,6 +56,14 @@ class MmaAttention(Schedule):
 
 
 @frozen
+class FmaAttention(MmaAttention):
+    """Online softmax in registers, with products by scalar multiply-adds: lanes of a warp read the
+    elements of queries, keys and values that they multiply from shared memory."""
+
+    mainloop: ClassVar[str] = "fma"
+
+
+@frozen
 class WgmmaAttention(Schedule):
     """Online softmax by warpgroups of Hopper (wgmma): one loads by TMA, the others multiply 64
     queries each with `block_n` keys at a time, and the weights, which stay in registers, with the

@@ -136,6 +136,28 @@ class FloatType:
         return self.element if self.lanes == 1 else f"<{self.lanes} x {self.element}>"
 
 
+@frozen
+class VectorType(FloatType):
+    """`lanes` elements: a vector, even of one."""
+
+    @property
+    def is_vector(self) -> bool:
+        return True
+
+    @property
+    def condition(self) -> str:
+        return f"<{self.lanes} x i1>"
+
+    def constant(self, value: float) -> str:
+        return f"splat ({self.element} {FloatType(dtype=self.dtype).constant(value)})"
+
+    def of(self, dtype: DType) -> VectorType:
+        return VectorType(dtype=DType(dtype), lanes=self.lanes)
+
+    def __str__(self) -> str:
+        return f"<{self.lanes} x {self.element}>"
+
+
 #: What the bits of a constant of these types are prefixed with.
 _PREFIX = {DType.F16: "0xH", DType.BF16: "0xR"}
 

@@ -36,8 +36,6 @@ from kgen.targets.device import Occupancy, Rates
 from kgen_runtime.manifest import Launch, Resources, Tolerance
 
 DTYPES = (DType.F32, DType.F16, DType.BF16)
-#: Types of attention: those of matrix instructions with 16 bits.
-HALVES = (DType.F16, DType.BF16)
 
 #: The order and the width in which matrix cores add the products of one instruction are not
 #: documented, and those of gfx90a flush subnormals. Each is within a few roundings of a plain sum.
@@ -83,7 +81,7 @@ class Amdgpu(Family):
             dtypes=DTYPES,
             choose=lambda spec, target: heuristics.matmul(implicit_gemm(spec), target),
         ),
-        Operation(spec=Attention, dtypes=HALVES, choose=attention_candidates.choose),
+        Operation(spec=Attention, dtypes=DTYPES, choose=attention_candidates.choose),
         Operation(spec=Elementwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.elementwise),
         Operation(spec=Rowwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.rowwise),
     )
@@ -91,7 +89,7 @@ class Amdgpu(Family):
     def dtypes(self, op: str, target: Target) -> tuple[DType, ...]:
         found = super().dtypes(op, target)
         if op == Attention.op:
-            return tuple(d for d in found if matrix.of_waves(target, d))
+            return tuple(d for d in found if matrix.of_attention(target, d))
         bytes_ = {Matmul.op: matrix.BYTES, Conv2d.op: (DType.S8,)}.get(op, ())
         return (*found, *(d for d in bytes_ if matrix.available(target, d)))
 
@@ -140,6 +138,8 @@ class Amdgpu(Family):
         return assemble(source, plan.target)
 
     def tolerance(self, spec: Spec, target: Target, schedule: Schedule) -> Tolerance:
+        if isinstance(spec, Attention) and spec.dtype is DType.F32:
+            return TOLERANCE
         if isinstance(spec, Attention):
             return replace(
                 TOLERANCE,

@@ -21,7 +21,7 @@ from dataclasses import replace
 from kgen.spec import Math, Matmul
 from kgen.spec.choices import FNUZ
 from kgen.targets.base import Target
-from kgen.targets.llvm_ir import FloatType
+from kgen.targets.llvm_ir import FloatType, VectorType
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
@@ -77,8 +77,14 @@ class MatrixInstruction:
         return DType.S32 if self.dtype.is_integer else DType.F32
 
     @property
+    def sums_type(self) -> FloatType:
+        """IR type of an accumulator: a vector if operands are vectors of one element."""
+        kind = VectorType if self.operand.startswith("<1 ") else FloatType
+        return kind(dtype=self.sums, lanes=self.registers)
+
+    @property
     def accumulator(self) -> str:
-        return str(FloatType(dtype=self.sums, lanes=self.registers))
+        return str(self.sums_type)
 
     @property
     def element(self) -> str:
@@ -314,6 +320,23 @@ INSTRUCTIONS = (
 )
 
 
+#: Multiply-adds of f32, by which lanes that have no matrix instruction multiply in attention.
+LANE_FMA = MatrixInstruction(
+    name="fma 4x8x1",
+    feature="",
+    dtype=DType.F32,
+    m=4,
+    n=8,
+    k=1,
+    elements=1,
+    operand="<1 x float>",
+    intrinsic="llvm.fma.v1f32",
+    by_lane=True,
+    lane_rows=1,
+    register_rows=(0,),
+)
+
+
 def available(
     target: Target, dtype: DType, math: Math = Math.EXACT
 ) -> tuple[MatrixInstruction, ...]:
@@ -326,6 +349,13 @@ def available(
 def of_waves(target: Target, dtype: DType) -> tuple[MatrixInstruction, ...]:
     """Return the target's matrix instructions for a dtype whose lanes share their operands."""
     return tuple(i for i in available(target, dtype) if not i.by_lane)
+
+
+def of_attention(target: Target, dtype: DType) -> tuple[MatrixInstruction, ...]:
+    """Return the instructions of both products of attention, the best first; empty if there are
+    none."""
+    found = of_waves(target, dtype)
+    return found or ((LANE_FMA,) if dtype is DType.F32 else ())
 
 
 def instructions_of(spec: Matmul, target: Target) -> tuple[MatrixInstruction, ...]:

@@ -37,8 +37,6 @@ from kgen.targets.device import Occupancy, Rates
 from kgen_runtime.manifest import Launch, Resources, Tolerance
 
 DTYPES = (DType.F32, DType.F16, DType.BF16)
-#: Types of attention: those of tensor cores with 16 bits.
-HALVES = (DType.F16, DType.BF16)
 FLOATS_8 = (DType.E4M3, DType.E5M2)
 #: Most elements of a head whose keys and values pass through registers on their way.
 STAGED_HEAD = 128
@@ -99,7 +97,7 @@ class CudaFamily(Family):
             dtypes=(*DTYPES, DType.S8),
             choose=lambda spec, target: candidates.choose(implicit_gemm(spec), target),
         ),
-        Operation(spec=Attention, dtypes=HALVES, choose=attention_tiles.choose),
+        Operation(spec=Attention, dtypes=DTYPES, choose=attention_tiles.choose),
         Operation(spec=Elementwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.elementwise),
         Operation(spec=Rowwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.rowwise),
     )
@@ -107,7 +105,7 @@ class CudaFamily(Family):
     def dtypes(self, op: str, target: Target) -> tuple[DType, ...]:
         found = super().dtypes(op, target)
         if op == Attention.op:
-            return found if target.has("bf16_mma") else found[:1]
+            return found if target.has("bf16_mma") else found[:2]
         if op != Matmul.op:
             return found
         return (*found, *(FLOATS_8 if target.has("fp8_mma") else ()), DType.S8)
@@ -181,6 +179,8 @@ class CudaFamily(Family):
         spec = planned_as(spec)
         if isinstance(spec, Formula) and spec.has_exact_steps:
             return EXACT
+        if isinstance(spec, Attention) and spec.dtype is DType.F32:
+            return FMA_TOLERANCE
         if isinstance(spec, Attention):
             return replace(
                 CUT_SUM_TOLERANCE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from kgen.schedule import MmaAttention
+from kgen.schedule import FmaAttention, MmaAttention
 from tests.emulate.mutations.mutation import WRONG_RESULT, Program, bugs
 from tests.emulate.mutations.templates import rendered
 
@@ -30,6 +30,20 @@ def wmma_attention() -> Program:
 
 
 @cache
+def lane_attention() -> Program:
+    """Lanes of a query gather the weights of all keys."""
+    schedule = FmaAttention(block_m=16, block_n=16, num_warps=2, num_stages=1)
+    return rendered("attention q=1x2x20x24,k=1x1x40x24 f32 lse scale=2", "gfx1100", schedule)
+
+
+@cache
+def mfma_of_words() -> Program:
+    """MFMA of f32, whose lanes multiply an element at a time."""
+    schedule = MmaAttention(block_m=32, block_n=32, num_warps=2, num_stages=1)
+    return rendered("attention q=1x1x20x24,k=1x1x70x24 f32 causal", "gfx942", schedule)
+
+
+@cache
 def paged_attention() -> Program:
     """Blocks of keys from a window on, which begins inside a page."""
     schedule = MmaAttention(block_m=32, block_n=32, num_warps=2, num_stages=1)
@@ -37,7 +51,7 @@ def paged_attention() -> Program:
     return rendered(f"attention q=2x2x17x16,k=2x1x288x16 f16 {options}", "gfx942", schedule)
 
 
-PROGRAMS = (mfma_attention, wmma_attention, paged_attention)
+PROGRAMS = (mfma_attention, wmma_attention, lane_attention, mfma_of_words, paged_attention)
 
 RELEASE = r'^ *fence syncscope\("workgroup"\) release.*\n'
 BARRIER = r"^ *call void @llvm\.amdgcn\.s\.barrier\(\)\n"
@@ -95,6 +109,26 @@ MUTATIONS = (
         ("halves-swapped", r"(%selector0 = select i1 %upper_half, i32) (\d+), i32 (\d+)",
          r"\1 \3, i32 \2"),
         ("lse-without-its-maximum", r"(%lse\.n0\.max = fmul float) %max\.n0\.now", r"\1 0.0"),
+        times=None,
+    ),
+    *bugs(
+        lane_attention,
+        WRONG_RESULT,
+        ("weights-of-another-query", r"(%weight_lane\.0 = shl nuw nsw i32) %lane_row", r"\1 %lane"),
+        ("weights-of-one-key", r"(%p\.n0\.g\d\.p1\.word = .*)%weight_lane\.1", r"\1%weight_lane.0"),
+        ("keys-of-the-lanes-query", r"(%k\.t0\.slot1 = xor i32) %lane_group", r"\1 %lane_row"),
+        ("results-not-rescaled", r"fmul (<1 x float>) (%acc\.j\d\.n0\.start), %factor\.n0\.all",
+         r"fadd \1 \2, zeroinitializer"),
+        ("stale-maximum", r"(%max\.n0\.grown = ).*", r"\1fadd float %max.n0.start, 0.0"),
+        ("swapped-elements", r"(%v\.f0\.g0\.p0 = .*) <i32 0>", r"\1 <i32 1>"),
+        times=None,
+    ),
+    *bugs(
+        mfma_of_words,
+        WRONG_RESULT,
+        ("swapped-weights", r"(%p\.n0\.g0\.p0\.rounded = .*) <i32 0>", r"\1 <i32 1>"),
+        ("swapped-elements", r"(%k\.f0\.g0\.p0\.words = .*) <i32 0>", r"\1 <i32 1>"),
+        ("mask-off-by-one", r"(\.before =) icmp sgt", r"\1 icmp sge"),
         times=None,
     ),
 )  # fmt: skip

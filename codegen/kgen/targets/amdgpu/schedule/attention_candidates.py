@@ -15,8 +15,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from kgen.errors import ScheduleError
-from kgen.schedule import MmaAttention
+from kgen.schedule import FmaAttention, MmaAttention
 from kgen.spec import Attention
+from kgen.targets.amdgpu import matrix
 from kgen.targets.amdgpu.devices import Device, device_of
 from kgen.targets.amdgpu.occupancy import occupancy
 from kgen.targets.amdgpu.plan.attention.matrix_attention import (
@@ -44,6 +45,8 @@ from kgen_runtime.manifest import Launch, Resources
 
 #: Queries of a wave, waves, and keys of a block.
 WAVE_QUERIES, WAVES, BLOCKS_OF_KEYS = (16, 32, 64), (1, 2, 4, 8), (16, 32, 64, 128)
+#: Queries of a wave whose lanes multiply: those of an instruction, and more.
+LANE_QUERIES = (8, 16, 32)
 #: Vector instructions of a score, where an exponential counts as four: half of a maximum, of a
 #: multiply-add and of a sum, and its rounding.
 SCORE_INSTRUCTIONS = 7.0
@@ -64,7 +67,7 @@ IDLE_WAVES = 8
 
 def candidates(spec: Attention, target: Target) -> tuple[Candidate[MmaAttention], ...]:
     """Return all schedules that fit, the fastest first."""
-    tried = (each for schedule in _space(spec) for each in _split(spec, target, schedule))
+    tried = (each for schedule in _space(spec, target) for each in _split(spec, target, schedule))
     return tuple(sorted(tried, key=lambda each: each.seconds))
 
 
@@ -104,28 +107,30 @@ def least_keys(spec: Attention, target: Target) -> int:
 
 def _smallest(spec: Attention, target: Target) -> MmaAttention:
     """Return the first schedule whose tiles a matrix instruction divides."""
-    for schedule in _space(spec):
+    for schedule in _space(spec, target):
         with contextlib.suppress(ScheduleError):
             instruction_of(spec, target, schedule)
             return schedule
     raise AssertionError(target.name)
 
 
-def _space(spec: Attention) -> Iterator[MmaAttention]:
-    yield from _tiles(spec, spec.queries)
-    for tile in _tiles(spec, spec.group * spec.queries):
+def _space(spec: Attention, target: Target) -> Iterator[MmaAttention]:
+    kind = MmaAttention if matrix.of_waves(target, spec.dtype) else FmaAttention
+    yield from _tiles(spec, spec.queries, kind)
+    for tile in _tiles(spec, spec.group * spec.queries, kind):
         if packing_fills_blocks(spec, tile.block_m):
             yield replace(tile, packs_heads=True)
 
 
-def _tiles(spec: Attention, matrix_rows: int) -> Iterator[MmaAttention]:
-    queries = max(WAVE_QUERIES[0], power_of_two(matrix_rows))
-    for keys, rows, waves in itertools.product(BLOCKS_OF_KEYS, WAVE_QUERIES, WAVES):
+def _tiles(spec: Attention, matrix_rows: int, kind: type[MmaAttention]) -> Iterator[MmaAttention]:
+    wave_queries = LANE_QUERIES if kind is FmaAttention else WAVE_QUERIES
+    queries = max(wave_queries[0], power_of_two(matrix_rows))
+    for keys, rows, waves in itertools.product(BLOCKS_OF_KEYS, wave_queries, WAVES):
         # Waves without queries still copy keys and values.
         is_larger = rows > queries or rows * waves > max(queries, IDLE_WAVES * rows)
         if is_larger or keys >= 2 * max(64, power_of_two(spec.keys)):
             continue
-        yield MmaAttention(block_m=rows * waves, block_n=keys, num_warps=waves, num_stages=1)
+        yield kind(block_m=rows * waves, block_n=keys, num_warps=waves, num_stages=1)
 
 
 def predicted(

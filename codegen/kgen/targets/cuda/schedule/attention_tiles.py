@@ -16,8 +16,8 @@ from dataclasses import replace
 from functools import cache, partial
 
 from kgen.errors import ScheduleError
-from kgen.schedule import MmaAttention, WgmmaAttention
-from kgen.spec import Attention
+from kgen.schedule import FmaAttention, MmaAttention, WgmmaAttention
+from kgen.spec import Attention, DType
 from kgen.targets.attention.grid_limits import check_grid
 from kgen.targets.attention.head_matrices import HeadMatrices
 from kgen.targets.attention.key_parts import STATE_BYTES, matrices_of, packing_fills_blocks
@@ -57,6 +57,9 @@ from kgen.targets.powers_of_two import power_of_two
 
 #: Queries of a warp, warps, keys and stages.
 WARP_QUERIES, WARPS, BLOCKS_OF_KEYS, STAGES = (16, 32), (1, 2, 4, 8), (16, 32, 64, 128), (2, 3)
+#: Keys of a block by multiply-adds. The code of more, all of it unrolled, is larger than the L1.5
+#: instruction cache of 128 KiB (Jia et al., arXiv 1804.06826, section 3.4).
+LANE_KEYS = (16, 32)
 #: The same of warpgroups: consumers, which have 64 queries each, keys and stages.
 CONSUMERS, WARPGROUP_KEYS = (2, 1, 3), (128, 64, 32)
 #: Instructions of a pair of scores: two each of maximum, multiply-add, exponential and sum, and a
@@ -119,12 +122,12 @@ def _space(spec: Attention, target: Target) -> Iterator[AttentionSchedule]:
 
 
 def _tiles(matrices: HeadMatrices, target: Target) -> Iterator[MmaAttention]:
+    by_lanes = matrices.spec.dtype is DType.F32
+    kind, blocks = (FmaAttention, LANE_KEYS) if by_lanes else (MmaAttention, BLOCKS_OF_KEYS)
     stages = STAGES if target.has("cp_async") else STAGES[:1]
-    for rows, warps, keys, number in itertools.product(WARP_QUERIES, WARPS, BLOCKS_OF_KEYS, stages):
+    for rows, warps, keys, number in itertools.product(WARP_QUERIES, WARPS, blocks, stages):
         if _is_filled(matrices, rows * warps, keys, BLOCKS_OF_KEYS[0]):
-            yield MmaAttention(
-                block_m=rows * warps, block_n=keys, num_warps=warps, num_stages=number
-            )
+            yield kind(block_m=rows * warps, block_n=keys, num_warps=warps, num_stages=number)
 
 
 def _is_filled(matrices: HeadMatrices, block_m: int, block_n: int, least_keys: int) -> bool:
@@ -225,7 +228,7 @@ def _work(plan: TensorCoreAttentionPlan, device: Device) -> Work:
     heads = -(-spec.head // PIECE) * PIECE + plan.values.b.extent
     pairs = plan.warp_m * schedule.block_n
     softmax = pairs // WARP_SIZE // 2 * PAIR_INSTRUCTIONS + len(plan.values.sums)
-    rate = device.wgmma_fmas if isinstance(plan, WgmmaAttentionPlan) else device.f16_fmas
+    rate = _rate(plan, device)
     loaded = schedule.block_n * (spec.head + spec.out_head) * spec.dtype.itemsize
     work = Work(
         num_warps=plan.num_threads // WARP_SIZE,
@@ -247,16 +250,34 @@ def _work(plan: TensorCoreAttentionPlan, device: Device) -> Work:
 
 def _by_warps(plan: MmaAttentionPlan, work: Work, heads: int) -> Work:
     """Add what loads and products by mma.sync take: each warp reads all keys and values."""
-    depth = plan.instruction.depth
-    products = plan.warp_m * plan.schedule.block_n * heads // (MMA_SHAPE * depth)
-    nbytes = plan.schedule.block_n * heads * plan.spec.dtype.itemsize
-    loads = nbytes // (WARP_SIZE * MAX_ACCESS_BYTES)
+    products, loads = _products(plan, heads)
     copies = sum(len(operand.copy.units) for operand in plan.operands)
     return replace(
         work,
         registers=plan.held_registers + BASE_REGISTERS,
         shared_traffic=work.shared_traffic * (1 + work.num_warps),
         instructions=work.instructions + products + loads + COPY_INSTRUCTIONS * copies,
+    )
+
+
+def _rate(plan: TensorCoreAttentionPlan, device: Device) -> int:
+    if isinstance(plan, WgmmaAttentionPlan):
+        return device.wgmma_fmas
+    return device.f32_fmas if isinstance(plan.schedule, FmaAttention) else device.f16_fmas
+
+
+def _products(plan: MmaAttentionPlan, heads: int) -> tuple[int, int]:
+    """Return the instructions of a warp that multiply a block, and those that load operands."""
+    if plan.by_lanes:
+        steps = (*plan.score_steps, *plan.value_steps)
+        exchanged = plan.schedule.block_n * len(plan.rows)
+        loads = sum(len(step.loads) for step in steps) + exchanged
+        return sum(len(step.mmas) for step in steps), loads
+    products = plan.warp_m * plan.schedule.block_n * heads
+    nbytes = plan.schedule.block_n * heads * plan.spec.dtype.itemsize
+    return (
+        products // (MMA_SHAPE * plan.instruction.depth),
+        nbytes // (WARP_SIZE * MAX_ACCESS_BYTES),
     )
 
 

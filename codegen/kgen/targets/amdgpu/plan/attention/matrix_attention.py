@@ -15,7 +15,7 @@ from functools import cached_property
 from kgen.errors import ScheduleError
 from kgen.ops import Primitive, parse, steps
 from kgen.ops.expression import Expression
-from kgen.schedule import MmaAttention
+from kgen.schedule import FmaAttention, MmaAttention
 from kgen.spec import Attention, DType, Matmul
 from kgen.spec.spec import F32_MAX
 from kgen.targets.amdgpu import matrix
@@ -58,7 +58,7 @@ from kgen.targets.contraction.access import AccessMap
 from kgen.targets.contraction.grid import block_tiles
 from kgen.targets.expressions import Rendered
 from kgen.targets.header import counted
-from kgen.targets.llvm_ir import FloatType
+from kgen.targets.llvm_ir import FloatType, VectorType
 from kgen.targets.llvm_remainder import Remainder
 from kgen.targets.powers_of_two import power_of_two
 from kgen_runtime.values import frozen
@@ -173,12 +173,16 @@ class MatrixAttentionPlan(AmdgpuAttentionPlan):
     @property
     def scores(self) -> FloatType:
         """Type of a lane's scores in an MMA tile."""
-        return FloatType(dtype=DType.F32, lanes=self.instruction.registers)
+        return self.instruction.sums_type
 
     @property
     def narrow(self) -> FloatType:
         """Type of the rounded weights in an operand."""
-        return FloatType(dtype=self.spec.dtype, lanes=self.instruction.elements)
+        return VectorType(dtype=self.spec.dtype, lanes=self.instruction.elements)
+
+    @property
+    def rounds_weights(self) -> bool:
+        return self.spec.dtype is not DType.F32
 
     @property
     def narrow_scores(self) -> FloatType:
@@ -225,6 +229,17 @@ class MatrixAttentionPlan(AmdgpuAttentionPlan):
             found.append((width, 2 * width, range(width), range(width, 2 * width)))
             width //= 2
         return tuple(found)
+
+    @property
+    def lane_keys(self) -> range:
+        """Lane groups of a query, each with the weight of one key of a tile, where lanes need the
+        weights of all keys."""
+        return range(self.tiles.group_count if self.instruction.by_lane else 0)
+
+    @property
+    def group_bytes(self) -> int:
+        """Distance of lane groups in the operand of ds.bpermute."""
+        return 4 * self.instruction.n
 
     @property
     def joined_halves(self) -> tuple[tuple[int, int], ...]:
@@ -311,7 +326,7 @@ class MatrixAttentionPlan(AmdgpuAttentionPlan):
 
     @property
     def _renderer(self) -> AmdgpuRenderer:
-        return AmdgpuRenderer(type=self.scores)
+        return AmdgpuRenderer(type=FloatType(dtype=DType.F32, lanes=self.scores.lanes))
 
     @property
     def _primitives(self) -> frozenset[Primitive]:
@@ -322,7 +337,7 @@ class MatrixAttentionPlan(AmdgpuAttentionPlan):
 
     @property
     def exponentials(self) -> tuple[FloatType, ...]:
-        return exponentials((self.scores, self._primitives))
+        return exponentials((self._renderer.type, self._primitives))
 
     @property
     def remainders(self) -> tuple[Remainder, ...]:
@@ -361,6 +376,7 @@ class MatrixAttentionPlan(AmdgpuAttentionPlan):
     @property
     def declarations(self) -> tuple[str, ...]:
         i = self.instruction
+        v = self.scores
         loads = {self.k.words, self.v.words, self.q.type.words}
         if self.mask is not None:
             loads.add(self.mask.words)
@@ -378,7 +394,7 @@ class MatrixAttentionPlan(AmdgpuAttentionPlan):
             "float @llvm.amdgcn.rcp.f32(float)",
             "float @llvm.maxnum.f32(float, float)",
             "float @llvm.fabs.f32(float)",
-            f"{self.scores} @llvm.fma.{self.scores.suffix}({', '.join([str(self.scores)] * 3)})",
+            f"{v} @llvm.fma.{v.suffix}({v}, {v}, {v})",
             f"{i.accumulator} @{i.intrinsic}({i.signature})",
             MAKE_BUFFER,
             *sorted(
@@ -517,7 +533,7 @@ def _staging(access: AccessMap, tiles: AttentionTiles, target: Target) -> HeadSt
             i,
             target.subgroup,
             min(2, rows // i.m),
-            (lambda lane: elements[lane % i.m]) if is_v else i.lane_row,
+            (lambda lane: elements[i.lane_row(lane)]) if is_v else i.lane_row,
         ),
         moves=tiles.lanes.key_moves(keys) if is_v else (),
     )
@@ -525,7 +541,13 @@ def _staging(access: AccessMap, tiles: AttentionTiles, target: Target) -> HeadSt
 
 def instruction_of(spec: Attention, target: Target, schedule: MmaAttention) -> MatrixInstruction:
     """Return the best matrix instruction whose shape divides the blocks."""
-    known = matrix.of_waves(target, spec.dtype)
+    known = matrix.of_attention(target, spec.dtype)
+    fits = FmaAttention if known[0].by_lane else MmaAttention
+    if type(schedule) is not fits:
+        raise ScheduleError(
+            f"mainloop={schedule.mainloop} is not supported by {target.name} for attention of "
+            f"{spec.dtype}; try mainloop={fits.mainloop}"
+        )
     for name in ("block_m", "block_n", "num_warps"):
         value = getattr(schedule, name)
         if value & (value - 1):

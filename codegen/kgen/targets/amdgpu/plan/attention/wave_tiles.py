@@ -189,6 +189,11 @@ class AttentionTiles:
         return f"<{', '.join(f'i32 {key}' for key in self.tile_keys(tile))}>"
 
     @property
+    def lane_row_of_a(self) -> str:
+        """Name of the value with the lane's row of A in an MMA tile."""
+        return "%lane_group" if self.instruction.by_lane else "%lane_row"
+
+    @property
     def row_mask(self) -> int:
         return self.instruction.n - 1
 
@@ -222,6 +227,8 @@ class AttentionTiles:
         sums = (len(self.key_tiles) + len(self.out_tiles)) * queries * i.registers
         # The first half of the weights is rounded while the scores of the second half are live.
         weights = len(self.key_tiles) * queries * i.registers // 4
+        if i.by_lane:  # of all lanes of the same query
+            weights = len(self.key_tiles) * queries * self.group_count
         tiles = min(FRAGMENTS_LOADED, max(len(self.key_tiles), len(self.out_tiles)) // 2)
         fragments = tiles * len(self.head_groups[0]) * WIDEST // 4
         copied = self.copied_registers + ADDRESSES * self.copied_registers // (WIDEST // 4)

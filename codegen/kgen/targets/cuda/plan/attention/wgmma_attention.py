@@ -12,7 +12,7 @@ import dataclasses
 
 from kgen.errors import ScheduleError
 from kgen.schedule import WgmmaAttention
-from kgen.spec import Attention, Matmul
+from kgen.spec import Attention, DType, Matmul
 from kgen.targets.attention.grid_limits import check_grid
 from kgen.targets.attention.head_matrices import HeadMatrices
 from kgen.targets.base import Target
@@ -253,6 +253,8 @@ def obstacle(spec: Attention, target: Target) -> str | None:
     """Return the reason why TMA and wgmma cannot compute this attention; None if they can."""
     if not target.has("wgmma"):
         return f"{target.name} has no wgmma instruction"
+    if spec.dtype is DType.F32:
+        return "wgmma multiplies f32 with the precision of tf32"
     if spec.is_paged:
         return "TMA copies whole blocks of keys, and pages lie at addresses of a table"
     if spec.queries > MAX_QUERIES:

@@ -7,10 +7,11 @@ memory. T. Dao, FlashAttention-2, arXiv 2307.08691, section 3.
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 
 from kgen.errors import ScheduleError
-from kgen.schedule import MmaAttention, MmaMatmul
-from kgen.spec import Attention, Matmul
+from kgen.schedule import FmaAttention, MmaAttention, MmaMatmul
+from kgen.spec import Attention, DType, Matmul
 from kgen.targets.attention.grid_limits import check_grid
 from kgen.targets.attention.head_matrices import HeadMatrices
 from kgen.targets.attention.key_parts import check_parts, keys_of_part, matrices_of
@@ -24,6 +25,14 @@ from kgen.targets.cuda.plan.attention.attention_plan import (
     inner_schedule,
     is_counted,
     padded,
+)
+from kgen.targets.cuda.plan.attention.lane_products import (
+    HEAD_STEP,
+    MULTIPLY_ADD,
+    PAIR,
+    Exchange,
+    LaneOperand,
+    LaneProducts,
 )
 from kgen.targets.cuda.plan.epilogue.output import plan_output
 from kgen.targets.cuda.plan.epilogue.staging import (
@@ -94,18 +103,30 @@ class MmaAttentionPlan(TensorCoreAttentionPlan):
         copies that pass through registers."""
         queries = sum(map(len, self.queries.pieces))
         sums = len(self.scores.sums) + len(self.values.sums)
-        beside = ROW_REGISTERS * len(self.rows) + 4 * REGISTERS_PER_PIECE
+        read = HEAD_STEP * PAIR if self.by_lanes else 4 * REGISTERS_PER_PIECE
+        beside = ROW_REGISTERS * len(self.rows) + read
         return queries + sums + beside + sum(o.copy.staging_registers for o in self.operands)
 
     @property
     def queries_at(self) -> int:
-        """Byte of the queries: the stage that the loop fills first."""
-        return self.pipeline.first_write
+        """Byte of the queries: behind all stages if they stay there, else the stage that the loop
+        fills first."""
+        return self.pipeline.nbytes if self.by_lanes else self.pipeline.first_write
 
     @property
     def last_barrier(self) -> bool:
         """Whether a barrier separates the loads of queries from copies over them."""
         return self.pipeline.loads_in_loop
+
+    @property
+    def by_lanes(self) -> bool:
+        """Whether lanes multiply, and queries stay in shared memory."""
+        return isinstance(self.schedule, FmaAttention)
+
+    def exchanges(self, key: int) -> tuple[Exchange, ...]:
+        """Return the exchanges of a key's weights among the lanes of each row."""
+        assert isinstance(self.values, LaneProducts)
+        return self.values.exchanges(key)
 
     # -- steps of both products ----------------------------------------------------------------
 
@@ -126,6 +147,8 @@ class MmaAttentionPlan(TensorCoreAttentionPlan):
 
     def _steps(self, products: Products, *, begins: bool) -> tuple[KStep, ...]:
         """Steps of a product; each loads the fragments of the next one, the first its own too."""
+        if isinstance(products, LaneProducts):
+            return products.steps()
         b, step = products.b, self.instruction.step
         assert isinstance(b, MmaOperand)
         last = b.k_steps[-1]
@@ -158,7 +181,8 @@ class MmaAttentionPlan(TensorCoreAttentionPlan):
             f"byte 0 and V at byte {v.tile.base} of each",
             f"K: {k.tile.description}",
             f"V: {v.tile.description}",
-            f"Q: at byte {self.queries_at} before the loop, {self.queries.tile.description}",
+            f"Q: at byte {self.queries_at}{'' if self.by_lanes else ' before the loop'}, "
+            f"{self.queries.tile.description}",
         )
 
 
@@ -167,8 +191,8 @@ def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> M
 
     Raises ScheduleError for blocks that do not fit.
     """
-    instruction = instruction_of(Matmul(m=1, n=1, k=1, dtype=spec.dtype), target)
-    assert instruction is not None and instruction.itemsize == spec.dtype.itemsize
+    by_lanes = isinstance(schedule, FmaAttention)
+    instruction = _instruction(spec, target, schedule)
     num_threads = schedule.num_warps * target.subgroup
     matrices = matrices_of(spec, schedule)
     _check(matrices, target, schedule, num_threads)
@@ -176,21 +200,25 @@ def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> M
     inner = inner_schedule(spec, schedule, schedule.block_m // schedule.num_warps)
     tiles = _tiles(spec, schedule, inner)
     copies = _copies(matrices, target, schedule, inner, tiles)
-    k_steps = range(0, inner.block_k, instruction.step)
+    k_steps = range(0, inner.block_k, 1 if by_lanes else instruction.step)
     head, out_head = (-(-n // PIECE) * PIECE for n in (spec.head, spec.out_head))
-    head_steps = tuple(range(0, head, instruction.step))
+    # Lanes do not multiply the zeros behind a head.
+    head_steps = range(0, spec.head, HEAD_STEP) if by_lanes else range(0, head, instruction.step)
     q, k, v = (
-        MmaOperand(
-            name=copy.name,
-            is_a=copy.name == "q",
-            copy=copy,
-            tile=tile,
-            extent=extent,
-            instruction=instruction,
-            k_steps=tuple(steps),
-            k_inner=copy.name != "v",
-            is_divided=copy.name == "q",
-            sets=len(head_steps) if copy.name == "q" else 2,
+        _operand(
+            MmaOperand(
+                name=copy.name,
+                is_a=copy.name == "q",
+                copy=copy,
+                tile=tile,
+                extent=extent,
+                instruction=instruction,
+                k_steps=tuple(steps),
+                k_inner=copy.name != "v",
+                is_divided=copy.name == "q",
+                sets=len(head_steps) if copy.name == "q" else 2,
+            ),
+            by_lanes,
         )
         for copy, tile, extent, steps in zip(
             copies,
@@ -201,7 +229,8 @@ def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> M
         )
     )
     weights = Fragments(name="p", is_a=True, extent=inner.warp_m, instruction=instruction)
-    scores, values = Products(a=q, b=k, into="s"), Products(a=weights, b=v)
+    products = LaneProducts if by_lanes else Products
+    scores, values = products(a=q, b=k, into="s"), products(a=weights, b=v)
     stage_bytes = k.tile.nbytes + v.tile.nbytes
     pipeline = plan_pipeline(
         keys_of_part(spec, schedule), inner, stage_bytes, counted=is_counted(matrices)
@@ -210,15 +239,16 @@ def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> M
         dataclasses.replace(inner, num_stages=pipeline.num_stages),
         stage_bytes,
         target,
-        beside=max(0, q.tile.nbytes - stage_bytes),
+        beside=q.tile.nbytes if by_lanes else max(0, q.tile.nbytes - stage_bytes),
         instead=f"block_n={schedule.block_n // 2}",
     )
     staging = plan_epilogue_staging(output, inner, values, pipeline.nbytes)
     shared_bytes = max(
         pipeline.nbytes,
-        pipeline.first_write + q.tile.nbytes,
+        (pipeline.nbytes if by_lanes else pipeline.first_write) + q.tile.nbytes,
         schedule.num_warps * staging.tile.nbytes if staging else 0,
     )
+    features = () if by_lanes else ("ldmatrix", instruction.feature)
     plan = MmaAttentionPlan(
         spec=spec,
         target=target,
@@ -227,7 +257,7 @@ def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> M
         launches=(attention_launch(matrices, inner, num_threads, shared_bytes, target),),
         num_threads=num_threads,
         shared_bytes=shared_bytes,
-        ptx_version=cuda_plan.ptx_version(target, spec, "ldmatrix", instruction.feature),
+        ptx_version=cuda_plan.ptx_version(target, spec, *features),
         matrices=matrices,
         pipeline=pipeline,
         output=plan_output(output, inner, rows=values.rows, cols=values.cols, run=values.run),
@@ -247,15 +277,44 @@ def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> M
     return plan
 
 
+def _instruction(spec: Attention, target: Target, schedule: MmaAttention) -> MatrixInstruction:
+    """Return the instruction of both products. Raises ScheduleError if there is none."""
+    if isinstance(schedule, FmaAttention) and spec.dtype is DType.F32:
+        return MULTIPLY_ADD
+    found = instruction_of(Matmul(m=1, n=1, k=1, dtype=spec.dtype), target)
+    if isinstance(schedule, FmaAttention) or found is None:
+        other = "mma" if isinstance(schedule, FmaAttention) else "fma"
+        raise ScheduleError(
+            f"mainloop={schedule.mainloop} does not support dtype={spec.dtype} on {target.name}; "
+            f"try mainloop={other}"
+        )
+    return found
+
+
+def _operand(operand: MmaOperand, by_lanes: bool) -> MmaOperand:
+    """Return the operand as lanes read it."""
+    if not by_lanes:
+        return operand
+    tile = operand.tile
+    shift, mask, nbytes = {
+        "q": (2, 7, tile.row_bytes),
+        "k": (0, 3, PAIR * tile.row_bytes),
+        "v": (0, 3, PAIR * tile.itemsize),
+    }[operand.name]
+    fields = {field.name: getattr(operand, field.name) for field in dataclasses.fields(operand)}
+    return LaneOperand(**fields, lane_shift=shift, lane_mask=mask, lane_bytes=nbytes)
+
+
 def _tiles(
     spec: Attention, schedule: MmaAttention, inner: MmaMatmul
 ) -> tuple[SwizzledTile, SwizzledTile, SwizzledTile]:
     """Return the tiles of Q, K and V; V follows K in a stage."""
     itemsize = spec.dtype.itemsize
     head = padded(spec.head) * itemsize
-    k = SwizzledTile(rows=schedule.block_n, row_bytes=head)
-    v = SwizzledTile(rows=schedule.block_n, row_bytes=inner.block_n * itemsize, base=k.nbytes)
-    return SwizzledTile(rows=schedule.block_m, row_bytes=head), k, v
+    tile = partial(SwizzledTile, itemsize=itemsize)
+    k = tile(rows=schedule.block_n, row_bytes=head)
+    v = tile(rows=schedule.block_n, row_bytes=inner.block_n * itemsize, base=k.nbytes)
+    return tile(rows=schedule.block_m, row_bytes=head), k, v
 
 
 def _copies(
