@@ -115,10 +115,6 @@ class TiledPlan(MatmulPlan):
         return None
 
     @property
-    def rows_locality(self) -> int:
-        return self.locality(self.rows_fetched.level if self.rows_fetched else 1)
-
-    @property
     def fetches_to_pack(self) -> bool:
         """Whether tiles that read a packed panel prefetch rows of the next panel to pack."""
         once = self.blocking.has_row_tiles and not self.packing.keeps
