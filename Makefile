@@ -77,16 +77,19 @@ CHANGED ?=
 BASE ?=
 SELECTED = $(if $(CHANGED),$(or $(shell $(BIN)/python -m scripts.changed_tests $(if $(BASE),--base $(BASE))),$(error scripts.changed_tests failed)))
 
+# Results that several tests of `make test` compute (tests/kept.py).
+KEPT := build/kept
 # Of the CPU's tests, those that another CPU may fail: not what libkgen reads and refuses, nor the
 # systems that it is compiled for, nor kernels in an emulator of a CPU, nor races and instructions.
-OTHER_CPU := tests/device/cpu --each-value-once -k 'not qemu' $(addprefix --ignore=tests/device/cpu/c_runtime/test_,\
+OTHER_CPU := tests/device/cpu --kept $(KEPT) --each-value-once -k 'not qemu and not aarch64' $(addprefix --ignore=tests/device/cpu/c_runtime/test_,\
     $(addsuffix .py,bundles differential hostile install other_systems sources)) \
     $(addprefix --deselect=tests/device/cpu/,c_runtime/test_kernels.py::test_threads test_baseline.py::test_no_later_instruction)
 
 # Types are checked by one process, and the gate runs beside it.
 test: setup drivers ## everything that CI runs; CHANGED=1: only what a change needs
 	@$(MAKE) --no-print-directory -j2 format-check lint types $(if $(CHANGED),,gate)
-	$(PYTEST) $(SELECTED)
+	@rm -rf $(KEPT)
+	$(PYTEST) $(SELECTED) --kept $(KEPT)
 	@test -n "$(CHANGED)" || ! grep -qwE 'avx512f|avx_vnni' /proc/cpuinfo || $(MAKE) --no-print-directory test-avx2 ARGS="$(OTHER_CPU)"
 
 test-avx2: setup ## every test as on an x86-64 CPU without AVX-512 and AMX; ARGS="tests/device -x"

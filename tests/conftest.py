@@ -12,7 +12,7 @@ import hypothesis
 import pytest
 
 import build_libkgen
-from tests import each_value
+from tests import each_value, kept
 from tests.unit_tier import GUARD
 from tests.wine import Wine
 
@@ -38,8 +38,10 @@ hypothesis.settings.load_profile("kgen")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     each_value.add_option(parser)
+    kept.add_option(parser)
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     each_value.select(config, items)
 
@@ -61,6 +63,7 @@ def pytest_collection_finish() -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     GUARD.watch(item)
+    kept.KEPT.watch(item)
     try:
         return (yield)
     finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent import futures
 from contextlib import contextmanager, nullcontext
 from dataclasses import field
@@ -397,17 +397,26 @@ def _expectation(
 ) -> Iterator[tuple[Box, Estimate]]:
     """Yield the expected values of one output."""
     boxes = _boxes(entry, sample, seed)
-    element = elements(entry.spec, data.buffers, entry.output.name)
     budget = cost.scalar_elements(entry) // (len(boxes) * data.turns)
     points = [at for box in boxes for at in sampling.elements(entry, box, budget, seed)]
+    values = scalar_values(entry.spec, data.buffers, entry.output.name, points)
     places = np.array(points, np.int64).reshape(len(points), -1)
     for piece in cost.oracle_pieces(entry, boxes):
         found = oracle.estimate(entry.unpacked, data.buffers, piece, data.whole)
         starts, stops = np.array([(s.start, s.stop) for s in piece]).T
         inside = np.flatnonzero(((places >= starts) & (places < stops)).all(axis=1))
-        values = [element(points[i]) for i in inside.tolist()]
-        found.value[tuple((places[inside] - starts).T)] = values
+        found.value[tuple((places[inside] - starts).T)] = [values[i] for i in inside.tolist()]
         yield piece, found
+
+
+def scalar_values(
+    spec: Mapping[str, Any],
+    buffers: Mapping[str, Bytes],
+    output: str,
+    points: Sequence[tuple[int, ...]],
+) -> list[float]:
+    """Return the scalar reference's values of these elements of an output."""
+    return list(map(elements(spec, buffers, output), points))
 
 
 def _compare(
