@@ -154,6 +154,28 @@ def test_tiles_of_depthwise_kernels(tile: int) -> None:
     check(DEPTHWISE["several tiles, stride 2"], tile=tile, task=3)
 
 
+@pytest.mark.parametrize(
+    ("name", "channels"),
+    [
+        # The last block has the channels that are no whole vector, and these alone.
+        ("dilation 3", 16),
+        ("dilation 3", 8),
+        ("64 channels", 24),
+        ("two outputs for each channel", 8),
+        ("16 outputs for each channel", 16),
+    ],
+)
+def test_channels_of_depthwise_kernels_in_blocks(name: str, channels: int) -> None:
+    check(DEPTHWISE[name], channels=channels, task=3, tile=4)
+
+
+def test_a_block_of_channels_keeps_the_rows_of_the_kernel_in_l1() -> None:
+    found = targets.find(V3)
+    for size, channels, of_block in ((14, 240, 80), (14, 32, 0), (112, 64, 0)):
+        schedule = FAMILY.choose(depthwise((1, channels, size, size), 3, 3, padding=1), found)
+        assert isinstance(schedule, CpuDepthwise) and schedule.channels == of_block
+
+
 def test_wide_vectors_of_depthwise_kernels() -> None:
     needs.cpu("x86-64-v4")
     for name in (
@@ -181,12 +203,19 @@ def test_infinite_weights_of_depthwise_kernels_over_padding_make_nan(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("tile", "message"),
-    [(17, "tile=17 is more than the 16 vector registers"), (0, "tile=0 must be an integer")],
+    ("field", "value", "message"),
+    [
+        ("tile", 17, "tile=17 is more than the 16 vector registers"),
+        ("tile", 0, "tile=0 must be an integer"),
+        ("channels", 12, "channels=12 must be a multiple of the 8 elements of a vector"),
+        ("channels", 24, "less than the 17 output channels; try channels=0"),
+    ],
 )
-def test_tiles_that_are_not_taken(tile: int, message: str) -> None:
+def test_fields_of_depthwise_kernels_that_are_not_taken(
+    field: str, value: int, message: str
+) -> None:
     with pytest.raises(KgenError, match=message):
-        check(DEPTHWISE["dilation 3"], tile=tile)
+        check(DEPTHWISE["dilation 3"], V3, **{field: value})
 
 
 def test_instructions_of_depthwise_kernels_are_few() -> None:
@@ -242,6 +271,23 @@ def test_other_convolutions_have_no_depthwise_kernel() -> None:
 )
 def test_faults_of_depthwise_kernels_are_seen(pattern: str, text: str) -> None:
     assert_seen(DEPTHWISE["dilation 3"], pattern, text, {})
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        # A block that begins, or ends, in its neighbour.
+        (r"(%c\.first = mul nuw i64 %task\.block), 8", r"\1, 7"),
+        (r"(%c\.next = add nuw i64 %c\.first), 8", r"\1, 0"),
+        # The remaining channels in the first block of rows alone.
+        (r"(%c\.has\.last = icmp eq i64) %task\.block", r"\1 %task"),
+        # Rows of the neighbouring task.
+        (r"(%begin\.row = mul nuw i64 %task)\.rows", r"\1.block"),
+    ],
+)
+def test_faults_of_blocks_of_channels_are_seen(pattern: str, text: str) -> None:
+    schedule = {"channels": 8, "task": 3, "tile": 4}
+    assert_seen(DEPTHWISE["dilation 3"], pattern, text, schedule)
 
 
 def test_models_convolve_channels(tmp_path: Path) -> None:

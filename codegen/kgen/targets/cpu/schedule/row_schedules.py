@@ -15,8 +15,10 @@ from kgen.ops import steps
 from kgen.schedule import CpuDepthwise, CpuRows, CpuSplitRows, CpuStream, CpuTransposed, Schedule
 from kgen.spec import Conv2d, DType, Elementwise, Rowwise
 from kgen.targets.base import Candidate, Target
+from kgen.targets.contraction.implicit_gemm import implicit_gemm
 from kgen.targets.cpu.cores import TargetCore, line_cycles
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
+from kgen.targets.cpu.plan.finishing import finishing_vector
 from kgen.targets.cpu.plan.kernels.depthwise import most_outputs
 from kgen.targets.cpu.plan.kernels.elementwise import has_whole_tasks, vector_of
 from kgen.targets.cpu.plan.kernels.elementwise_blocks import blocks_of
@@ -36,6 +38,10 @@ from kgen.targets.stream import StreamPlan
 #: Elements per task; unrolled vectors for cheap expressions; and the most primitives per element of
 #: a cheap expression, whose speed memory limits.
 TASK_ELEMENTS, UNROLL, CHEAP_PRIMITIVES = 1 << 16, 4, 8
+#: Accumulators that hide the latency of multiply-adds: two a cycle, of up to six cycles.
+SUMS = 12
+#: Rows of a block of channels in a task, per input row that two adjacent rows have in common.
+SHARED_ROWS = 4
 #: Vector registers per unrolled vector of exponentials, most of them for constants.
 EXPONENTIAL_REGISTERS = 8
 #: A row-wise kernel uses non-temporal stores if its tensors exceed this many last-level caches.
@@ -108,14 +114,45 @@ def rowwise_schedule(spec: Rowwise, target: Target) -> CpuStream:
 
 
 def depthwise_schedule(conv: Conv2d, target: Target) -> CpuDepthwise:
-    """Return the default schedule, with the widest tiles of equal width that registers hold.
-    Besides a tile's accumulators, registers hold the weights of a kernel row, one input element
-    and, for integers, a product. A task has about TASK_ELEMENTS multiply-adds."""
+    """Return the default schedule, with the widest tiles of equal width whose accumulators half of
+    the registers hold, or up to SUMS if there is room for them. Besides, registers hold the weights
+    of a kernel row, one input element and, for integers, a product. A task has about TASK_ELEMENTS
+    multiply-adds, or more rows if it has a block of the channels."""
     count, registers = conv.out_sizes[-1], target.limits["vector_registers"]
     beside = conv.kernel[-1] + 1 + conv.dtype.is_integer
-    most = min(max(registers - beside, registers // 2), most_outputs(conv))
-    products = count * conv.outputs * math.prod(conv.kernel)
-    return CpuDepthwise(task=max(1, TASK_ELEMENTS // products), tile=-(-count // -(-count // most)))
+    most = min(max(registers // 2, min(registers - beside, SUMS)), most_outputs(conv))
+    channels, shared = _channel_block(conv, target), 0
+    if channels:
+        shared = SHARED_ROWS * _shared_rows(conv) // conv.strides[-2]
+    products = count * (channels or conv.outputs) * math.prod(conv.kernel)
+    return CpuDepthwise(
+        task=max(1, shared, TASK_ELEMENTS // products),
+        tile=-(-count // -(-count // most)),
+        channels=channels,
+    )
+
+
+def _channel_block(conv: Conv2d, target: Target) -> int:
+    """Return the output channels of a task whose input rows stay in L1 for all rows of the kernel
+    that read them; 0 if these are all channels, or if no row is read again."""
+    if conv.rank < 2 or _shared_rows(conv) <= 0:
+        return 0
+    rows, size = math.prod(conv.kernel[:-1]), conv.dtype.itemsize
+    read = rows * (conv.sizes[-1] * size / conv.multiplier + conv.kernel[-1] * size)
+    nbytes = read + conv.out_sizes[-1] * conv.out.itemsize
+    vector = finishing_vector(implicit_gemm(conv), target, conv.outputs).count
+    core = TargetCore(target=target)
+    most = int(core.l1 / nbytes) // vector * vector
+    # Caches fetch lines by pairs.
+    if most >= conv.outputs or most * size < 2 * LINE_BYTES:
+        return 0
+    blocks = -(-conv.outputs // most)
+    return -(-conv.outputs // blocks // vector) * vector
+
+
+def _shared_rows(conv: Conv2d) -> int:
+    """Return how many input rows two adjacent rows of the output have in common."""
+    return (conv.kernel[-2] - 1) * conv.dilations[-2] + 1 - conv.strides[-2]
 
 
 def completed(

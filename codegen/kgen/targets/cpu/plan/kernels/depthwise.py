@@ -67,6 +67,18 @@ class RowTile:
 
 
 @frozen
+class ChannelBlocks:
+    """`count` blocks of `size` channels, the last of which may be smaller."""
+
+    size: int
+    count: int
+
+    @property
+    def last(self) -> int:
+        return self.count - 1
+
+
+@frozen
 class DepthwisePlan(CpuPlan):
     """Plan of a depthwise convolution: one kernel per channel, images in nhwc, weights in hwio."""
 
@@ -169,7 +181,15 @@ class DepthwisePlan(CpuPlan):
 
     @property
     def task_words(self) -> str:
-        return f"up to {counted(min(self.schedule.task, self.rows), 'row')} of the output"
+        rows = f"up to {counted(min(self.schedule.task, self.rows), 'row')} of the output"
+        blocks = self.channel_blocks
+        return f"{rows}, and up to {blocks.size} of its channels" if blocks else rows
+
+    @property
+    def channel_blocks(self) -> ChannelBlocks | None:
+        """Blocks of channels that tasks of the same rows compute; None for one of all channels."""
+        size = self.schedule.channels
+        return ChannelBlocks(size=size, count=-(-self.conv.outputs // size)) if size else None
 
     @cached_property
     def strides(self) -> tuple[int, ...]:
@@ -346,13 +366,21 @@ def plan_depthwise(conv: Conv2d, target: Target, schedule: CpuDepthwise) -> Dept
     compute = finishing_vector(spec, target, conv.outputs)
     rows = conv.images * math.prod(conv.out_sizes[:-1])
     sums = compute.of(scalar_type(spec.accumulate))
+    blocks = 1
+    if schedule.channels:
+        if schedule.channels % compute.count or schedule.channels >= conv.outputs:
+            raise ScheduleError(
+                f"channels={schedule.channels} must be a multiple of the {compute.count} elements "
+                f"of a vector, and less than the {conv.outputs} output channels; try channels=0"
+            )
+        blocks = -(-conv.outputs // schedule.channels)
     return DepthwisePlan.single(
         spec,
         target,
         schedule,
         compute,
         template="depthwise",
-        tasks=-(-rows // schedule.task),
+        tasks=-(-rows // schedule.task) * blocks,
         a=access(target, conv.product.dtype, sums),
         b=access(target, spec.b_type, sums),
     )
