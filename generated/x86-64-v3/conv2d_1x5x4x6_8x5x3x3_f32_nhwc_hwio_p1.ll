@@ -14,7 +14,7 @@
 
 target triple = "x86_64-unknown-linux-gnu"
 
-define internal void @tile_4x8(ptr noalias %a, ptr noalias %b, ptr noalias %out) #1 {
+define internal void @tile_4x8(ptr noalias %a, ptr noalias %b, ptr noalias %out, i64 %steps) #1 {
 enter:
   br label %k.enter
 k.enter:
@@ -25,7 +25,7 @@ k.head:
   %sum_m1_n0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m1_n0.next, %k.latch ]
   %sum_m2_n0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m2_n0.next, %k.latch ]
   %sum_m3_n0 = phi <8 x float> [ zeroinitializer, %k.enter ], [ %sum_m3_n0.next, %k.latch ]
-  %k.more = icmp ult i64 %k, 45
+  %k.more = icmp ult i64 %k, %steps
   br i1 %k.more, label %k.body, label %k.done
 k.body:
   %k.b.offset = mul nuw i64 %k, 32
@@ -310,11 +310,31 @@ p.i.head:
 p.i.body:
   %p.w.a.offset = mul nuw i64 %p.i, 256
   %p.w.a = getelementptr i8, ptr %a.pack, i64 %p.w.a.offset
+  %p.w.inside.first = add nuw i64 %p.i, %m0
+  %p.w.inside.last = add nuw i64 %p.w.inside.first, 3
+  %p.w.inside.first.at = udiv i64 %p.w.inside.first, 6
+  %p.w.inside.last.at = udiv i64 %p.w.inside.last, 6
+  ; places of the kernel from the first one that the last window sees to the last one of the first
+  %p.w.inside.padding = sub i64 1, %p.w.inside.last.at
+  %p.w.inside.padding.some = call i64 @llvm.smax.i64(i64 %p.w.inside.padding, i64 0)
+  %p.w.inside.seen = sub i64 5, %p.w.inside.first.at
+  %p.w.inside.stop.place = call i64 @llvm.smin.i64(i64 %p.w.inside.seen, i64 3)
+  %p.w.inside.begin.k = mul nuw i64 %p.w.inside.padding.some, 15
+  %p.w.inside.begin.least = call i64 @llvm.smax.i64(i64 %p.w.inside.begin.k, i64 0)
+  %p.w.inside.begin = call i64 @llvm.smin.i64(i64 %p.w.inside.begin.least, i64 45)
+  %p.w.inside.stop.k = mul nuw i64 %p.w.inside.stop.place, 15
+  %p.w.inside.stop.least = call i64 @llvm.smax.i64(i64 %p.w.inside.stop.k, i64 0)
+  %p.w.inside.stop = call i64 @llvm.smin.i64(i64 %p.w.inside.stop.least, i64 45)
+  %p.w.inside.steps = sub nuw i64 %p.w.inside.stop, %p.w.inside.begin
+  %p.w.inside.a.offset = mul nuw i64 %p.w.inside.begin, 4
+  %p.w.inside.a = getelementptr i8, ptr %p.w.a, i64 %p.w.inside.a.offset
+  %p.w.inside.b.offset = mul nuw i64 %p.w.inside.begin, 32
+  %p.w.inside.b = getelementptr i8, ptr %p.b, i64 %p.w.inside.b.offset
   %p.w.row = mul nuw i64 %p.i, 32
   %p.w.column = mul nuw i64 %j, 4
   %p.w.corner = add nuw i64 %p.w.row, %p.w.column
   %p.w.out = getelementptr i8, ptr %out.m0, i64 %p.w.corner
-  call void @tile_4x8(ptr %p.w.a, ptr %p.b, ptr %p.w.out)
+  call void @tile_4x8(ptr %p.w.inside.a, ptr %p.w.inside.b, ptr %p.w.out, i64 %p.w.inside.steps)
   br label %p.i.latch
 p.i.latch:
   %p.i.after = add nuw i64 %p.i, 4

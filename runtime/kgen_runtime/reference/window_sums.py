@@ -22,7 +22,7 @@ def conv2d(spec: Mapping[str, Any], buffers: Buffers) -> Element:
 
     Its index is (group, number of the output position over all images, channel of the group).
     Outside the image, windows read the padding value, by default zero as in ONNX: NaN or infinite
-    weights times such a zero are NaN.
+    weights times such a zero are NaN. Kernels may leave these products out.
     """
     dtype, out = DType(spec["dtype"]), DType(spec["out_dtype"])
     b_dtype = DType(spec.get("b_dtype") or dtype)

@@ -25,6 +25,11 @@ class WindowAxis:
     size: int
     along: int
 
+    @property
+    def last(self) -> int:
+        """Last position."""
+        return self.extent - 1
+
 
 @frozen
 class KernelAxis:

@@ -105,6 +105,23 @@ def test_blocks_of_k_cut_segments(name: str) -> None:
     check(EDGES[name], kc=24, mc=6, mr=6, nr=8)
 
 
+#: Kernels whose first or last rows are padding for some windows; two images share a tile.
+PADDED = {
+    "two places": conv((3, 8, 5, 6), (16, 8, 5, 3), padding=(2, 1), dilation=(2, 1), stride=(2, 1)),
+    "in front": conv((1, 8, 9, 5), (9, 8, 3, 3), padding=(2, 1, 0, 1), epilogue="relu(x + bias)"),
+    "behind": conv((2, 4, 6, 7), (8, 4, 4, 2), padding=(0, 1, 3, 0), stride=(3, 1)),
+    "along one axis": conv((1, 8, 40), (8, 8, 9), padding=4),
+}
+
+
+@pytest.mark.parametrize(
+    "blocks", [{}, {"kc": 8, "mc": 24, "mr": 3, "nr": 8}], ids=["one", "several"]
+)
+@pytest.mark.parametrize("name", PADDED)
+def test_tiles_leave_out_padding(name: str, blocks: dict[str, int]) -> None:
+    check(PADDED[name], V3, **blocks)
+
+
 def depthwise(input_: tuple[int, ...], *kernel: int, multiplier: int = 1, **fields: Any) -> Conv2d:
     channels = input_[1]
     given = {"groups": channels, "weight_layout": "hwio"} | fields

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from kgen.check.oracle import operations as oracle
 from kgen.check.oracle import window_products
+from kgen.check.tensors import strided_bits
 from kgen.check.verify import inputs
 from kgen.spec import Conv2d, DType
 from kgen_runtime.manifest import KernelEntry
@@ -121,6 +122,22 @@ def test_padding_is_zeros_times_the_weights_as_in_onnx(value: float) -> None:
     for place in np.ndindex(1, 3, 4, 1):
         found = element(coordinates(spec.to_json(), place))
         assert np.array_equal(found, np.moveaxis(expected, 1, -1)[place], equal_nan=True), place
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan, 1.0])
+def test_kernels_may_leave_out_products_with_padding(value: float, entry_for: EntryFor) -> None:
+    """Only outputs that multiply padding by a weight that is not finite have no bound."""
+    spec = Conv2d(input=(2, 1, 3, 4), weights=(2, 1, 3, 3), padding=1, dtype="f32")
+    entry = entry_for(spec)
+    buffers = next(iter(inputs.data_sets(entry, 0))).buffers
+    (b,) = (p for p in entry.inputs if p.name == "b")
+    weights = strided_bits(buffers["b"], b).view(np.float32).reshape(2, 3, 3)
+    weights[1, 0, 2] = value  # above the window's center, and right of it
+    box = tuple(slice(0, n) for n in oracle.output_shape(entry))
+    error = oracle.estimate(entry, buffers, box).error.reshape(2, 3, 4, 2)
+    is_padding = np.zeros((2, 3, 4, 2), bool)
+    is_padding[:, 0, :, 1] = is_padding[:, :, 3, 1] = not np.isfinite(value)
+    assert np.array_equal(np.isinf(error), is_padding)
 
 
 @given(spec=convs())

@@ -41,7 +41,11 @@ from kgen.targets.cpu.plan.kernels.inner_operands import k_of_step
 from kgen.targets.cpu.plan.kernels.limb_parts import GROUP, limb_count
 from kgen.targets.cpu.plan.kernels.transformed_tiles import transform_cycles
 from kgen.targets.cpu.plan.packing.mapped_b import maps_b
-from kgen.targets.cpu.plan.packing.packed_windows import mainloop_of_windows
+from kgen.targets.cpu.plan.packing.packed_windows import (
+    depth_inside,
+    mainloop_of_windows,
+    segment_of,
+)
 from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
 from kgen.targets.cpu.rates import TILE_PRODUCT, products
 from kgen.targets.cpu.schedule.space import MatmulSpace, spaces
@@ -312,8 +316,9 @@ def _blocked(loop: _Loop) -> EventCounts:
     widths = cut(-(-spec.n // lanes), nr // lanes)
     row_tiles, panels = (sum((n for _, n in cut), none) for cut in (heights, widths))
     pairs = [(r, v, n * w) for r, n in heights for v, w in widths]
+    inside = _inside(loop)
     busy, longer = (
-        steps * sum((n * _step(loop, r, v, twice) for r, v, n in pairs), np.zeros(1))
+        inside * steps * sum((n * _step(loop, r, v, twice) for r, v, n in pairs), np.zeros(1))
         for twice in (0.0, in_rows * loop.straddling(loop.b_stride))
     )
 
@@ -353,7 +358,7 @@ def _blocked(loop: _Loop) -> EventCounts:
     moved = moved + 2 * vectors / loads * in_pass
     busy, longer = busy + moved, longer + moved
     events = {
-        "steps": steps * row_tiles * panels,
+        "steps": inside * steps * row_tiles * panels,
         "tiles": deep * row_tiles * panels,
         "sums": sums,
         "straddles": longer - busy,
@@ -390,6 +395,17 @@ def _blocked(loop: _Loop) -> EventCounts:
     }  # fmt: skip
     reads |= {name: times * runs for name, runs in loop.runs_of_blocks(columns).items()}
     return loop.counts(busy, events, ways, reads, times, apart=moved)
+
+
+def _inside(loop: _Loop) -> Cycles:
+    """Return the share of K that tiles multiply: they leave out rows of the kernel in padding."""
+    spec, mr = loop.spec, loop.space.columns["mr"]
+    if not (issubclass(loop.space.kind, kinds.CpuMatmul) and segment_of(spec)) or has_pairs(spec):
+        return 1.0
+    assert isinstance(spec, gemms.ImplicitGemm)
+    inside = depth_inside(spec.operation)
+    heights, which = np.unique(mr, return_inverse=True)
+    return np.array([inside.share(int(rows)) if inside else 1.0 for rows in heights])[which]
 
 
 def _step(loop: _Loop, rows: Column, vectors: Column, straddling: Column | float) -> Cycles:

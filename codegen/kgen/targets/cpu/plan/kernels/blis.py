@@ -14,6 +14,7 @@ from kgen.targets.cpu.plan.finishing import finishing_vector
 from kgen.targets.cpu.plan.matmul import Accumulators, check_ahead, check_stack
 from kgen.targets.cpu.plan.packing.mapped_b import mapped_b, maps_b
 from kgen.targets.cpu.plan.packing.packed_a import PackedA
+from kgen.targets.cpu.plan.packing.packed_windows import depth_inside
 from kgen.targets.cpu.plan.packing.panel import PanelFormat, WidenedB, b_is_packed
 from kgen.targets.cpu.plan.tiles.panels import PanelPacking
 from kgen.targets.cpu.plan.tiles.tile import RegisterTile, Row
@@ -226,6 +227,7 @@ class BlisPlan(TiledPlan):
     def loop(self) -> TileLoop:
         _, row, column = self.tensors.b_strides
         _, a_m, a_k = self.tensors.a_strides
+        windows = self.a_pack.windows
         return self.tile_loop(
             a=self.a_pack.steps if self.schedule.pack_a else (a_m, a_k),
             b_row=self.b_pack.pack_row if self.schedule.pack_b else row,
@@ -235,6 +237,7 @@ class BlisPlan(TiledPlan):
             steps=self.blocking.k.size,
             step=PAIR if self.pairs else 1,
             depth=1,
+            inside=None if windows is None or self.pairs else depth_inside(windows.conv),
         )
 
     @cached_property

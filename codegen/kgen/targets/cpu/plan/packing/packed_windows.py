@@ -12,13 +12,15 @@ import itertools
 import math
 from functools import cached_property
 
+import numpy as np
+
 from kgen.spec import Conv2d, Matmul
 from kgen.targets.base import Target
 from kgen.targets.contraction.access import images
 from kgen.targets.contraction.implicit_gemm import ImplicitGemm, are_windows, implicit_gemm
 from kgen.targets.contraction.window_axes import KernelAxis, WindowAxis, kernel_axes, window_axes
 from kgen.targets.cpu.plan.amx.tiles import tile_product
-from kgen.targets.cpu.plan.extents import Blocking
+from kgen.targets.cpu.plan.extents import BlockedAxis, Blocking
 from kgen.targets.cpu.plan.packing.mapped_b import maps_b
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.plan.vectors import Access, Vector
@@ -64,6 +66,70 @@ class WindowVector:
     start: int
     to: int
     valid: int
+
+
+@frozen
+class DepthInside:
+    """Part of K in which some window of a register tile sees the image.
+
+    K counts the places of the kernel's first axis before all else, so that the part is a range:
+    `depth` elements for each place. The remainder of K multiplies padding by weights and is left
+    out.
+    """
+
+    axis: KernelAxis
+    depth: int
+    images: int
+
+    def is_whole_in(self, k: BlockedAxis) -> bool:
+        """Return whether each block of K belongs to a single place, so that a tile multiplies all
+        of it or nothing."""
+        return k.is_split and self.depth % k.block == 0
+
+    @property
+    def position(self) -> WindowAxis:
+        return self.axis.axis
+
+    @property
+    def has_several_images(self) -> bool:
+        """Whether a tile may have windows of two images."""
+        return self.images > 1
+
+    @property
+    def stop(self) -> int:
+        """Elements along the axis in the image and in front of it."""
+        return self.position.size + self.position.before
+
+    @property
+    def first_place(self) -> int:
+        """Elements of padding in front of the image, rounded up to a place after a division."""
+        return self.position.before + self.axis.apart - 1
+
+    @property
+    def last_place(self) -> int:
+        return self.stop + self.axis.apart - 1
+
+    def share(self, rows: int) -> float:
+        """Return the share of all products that tiles of so many rows compute."""
+        at, positions = self.position, self.position.divisor * self.position.extent
+        first = np.arange(0, self.images * positions, rows)
+        ends = [first, np.minimum(first + rows, self.images * positions) - 1]
+        is_one = ends[0] // positions == ends[1] // positions
+        low, high = (number // at.divisor % at.extent for number in ends)
+        low, high = np.where(is_one, low, 0), np.where(is_one, high, at.extent - 1)
+        begin = np.maximum(self.first_place - high * at.step, 0) // self.axis.apart
+        stop = np.minimum((self.last_place - low * at.step) // self.axis.apart, self.axis.extent)
+        computed = (stop - begin) * (ends[1] + 1 - first)
+        return float(np.sum(computed) / (self.axis.extent * self.images * positions))
+
+
+def depth_inside(conv: Conv2d) -> DepthInside | None:
+    """Return how padding shortens K; None if no window is padded along the first axis."""
+    axis = kernel_axes(conv, window_axes(conv, conv.rank, 1))[0]
+    if not axis.is_padded:
+        return None
+    depth = math.prod(conv.weights[1:]) // axis.extent
+    return DepthInside(axis=axis, depth=depth, images=conv.images)
 
 
 @frozen

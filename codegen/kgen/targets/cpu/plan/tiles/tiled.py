@@ -11,6 +11,7 @@ from kgen.spec import ConstantOperand, Extent
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, check_registers
 from kgen.targets.cpu.plan.matmul import MatmulPlan, padded
+from kgen.targets.cpu.plan.packing.packed_windows import DepthInside
 from kgen.targets.cpu.plan.tiles.panels import NextPart, PanelPacking, last_bytes
 from kgen.targets.cpu.plan.tiles.tile import Column, RegisterTile, RegisterTiles
 from kgen.targets.cpu.plan.vectors import Vector
@@ -26,7 +27,8 @@ class TileLoop:
     - Strides are in bytes. `a_m` and `a_k` lead to the next row and the next step of K in A.
       `b_row` leads to the next step of K in the B that tiles read, `b_in_rows` in the unpacked B.
       `b_column` and `b_step` lead to the next column and the next vector of columns in B.
-    - The loop counts to `steps` by `step`; one step covers `depth` elements of K.
+    - The loop counts to `steps` by `step`; one step covers `depth` elements of K. Each tile counts
+      to a number of its own if padding shortens its part of K (`inside`).
     """
 
     a_block: str
@@ -41,6 +43,17 @@ class TileLoop:
     steps: str
     step: int = 1
     depth: int = 1
+    inside: DepthInside | None = None
+
+    @property
+    def tile_steps(self) -> str:
+        """End of the loop in a tile."""
+        return "%steps" if self.inside else self.steps
+
+    @property
+    def takes_steps(self) -> bool:
+        """Whether the end of the loop is an argument of tiles."""
+        return not self.tile_steps.isdigit()
 
 
 #: Schedules whose tiles may prefetch a prepacked B.
@@ -169,7 +182,15 @@ class TiledPlan(MatmulPlan):
     def loop(self) -> TileLoop: ...
 
     def tile_loop(
-        self, *, a: tuple[int, int], b_row: int, b_step: int, steps: str, step: int, depth: int
+        self,
+        *,
+        a: tuple[int, int],
+        b_row: int,
+        b_step: int,
+        steps: str,
+        step: int,
+        depth: int,
+        inside: DepthInside | None = None,
     ) -> TileLoop:
         """Return the loop; `a` has the bytes from one row of A and one step of K to the next."""
         a_block, b_block = self.tensors.a_origin.base, self.tensors.b_origin.base
@@ -188,6 +209,7 @@ class TiledPlan(MatmulPlan):
             steps=steps,
             step=step,
             depth=depth,
+            inside=inside,
         )
 
     @property
