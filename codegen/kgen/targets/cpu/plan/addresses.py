@@ -16,20 +16,11 @@ from kgen_runtime.values import frozen
 
 
 @frozen
-class Term:
-    """Pointer `result` = pointer `source` + i64 `value` * `stride` bytes."""
-
-    value: str
-    stride: int
-    source: str
-    result: str
-
-
-@frozen
 class Origin:
-    """Additions that lead from a tensor's pointer to a block's corner, with pointer `base`."""
+    """Additions that lead from a tensor's pointer to a block's corner, with pointer `base`. Each is
+    a result, a pointer, and the i64 value and the stride in bytes whose product is added."""
 
-    terms: tuple[Term, ...]
+    terms: tuple[tuple[str, str, str, int], ...]
     base: str
 
 
@@ -39,7 +30,7 @@ def origin(tensor: str, terms: Iterable[tuple[str, int]]) -> Origin:
     base, steps = f"%{tensor}", []
     for value, stride in terms:
         result = f"%{tensor}.{value}"
-        steps.append(Term(value=f"%{value}", stride=stride, source=base, result=result))
+        steps.append((result, base, f"%{value}", stride))
         base = result
     return Origin(terms=tuple(steps), base=base)
 

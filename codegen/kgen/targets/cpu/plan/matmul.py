@@ -195,7 +195,9 @@ class MatmulPlan(CpuPlan):
 
 
 def with_tile(plan: MatmulPlan) -> MatmulPlan:
-    """Return the plan with the block of the output that each task of its last launch writes."""
+    """Return the plan with the block of the output that each task of its last launch writes. Raises
+    ScheduleError unless its buffers fit a thread's stack."""
+    check_stack(plan)
     spec, schedule = plan.spec, plan.schedule
     tile = Tile(
         shape=(spec.batch, spec.m, spec.n),
@@ -214,11 +216,11 @@ def check_ahead(spec: Matmul, schedule: BlockedMatmul) -> None:
         raise ScheduleError("pack_b=1 is not supported for a prepacked B; try pack_b=0")
 
 
-def check_stack(target: Target, schedule: BlockedMatmul, nbytes: int) -> None:
+def check_stack(plan: MatmulPlan) -> None:
     """Raise ScheduleError unless the packing buffers of a task fit a thread's stack."""
-    limit = target.limits["stack_bytes"]
-    if nbytes > limit:
+    schedule, limit = plan.schedule, plan.target.limits["stack_bytes"]
+    if plan.scratch_bytes > limit:
         raise ScheduleError(
-            f"mc={schedule.mc}, kc={schedule.kc} and nc={schedule.nc} need {nbytes} bytes of "
-            f"scratch; {target.name} allows {limit}; try a smaller kc, mc or nc"
+            f"mc={schedule.mc}, kc={schedule.kc} and nc={schedule.nc} need {plan.scratch_bytes} "
+            f"bytes of scratch; {plan.target.name} allows {limit}; try a smaller kc, mc or nc"
         )

@@ -28,7 +28,7 @@ from kgen.targets.cpu.plan.amx.tiles import (
 )
 from kgen.targets.cpu.plan.cpu_plan import Buffer, check_multiple
 from kgen.targets.cpu.plan.finishing import finishing_vector
-from kgen.targets.cpu.plan.matmul import MatmulPlan, check_ahead, check_stack
+from kgen.targets.cpu.plan.matmul import MatmulPlan, check_ahead
 from kgen.targets.cpu.plan.packing.groups import GroupsOfB, rounded
 from kgen.targets.cpu.plan.packing.packed_a import PackedA
 from kgen.targets.cpu.plan.packing.panel import PanelFormat
@@ -338,7 +338,6 @@ def plan_amx(spec: Matmul, target: Target, schedule: AmxMatmul, product: TilePro
             f"mc={schedule.mc} above mr={schedule.mr}) and a B that is not packed between the "
             "products; try prefetch_panel=0"
         )
-    check_stack(target, schedule, plan.scratch_bytes)
     return with_workspaces(plan)
 
 

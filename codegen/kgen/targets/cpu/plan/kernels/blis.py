@@ -11,7 +11,7 @@ from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, check_multiple
 from kgen.targets.cpu.plan.finishing import finishing_vector
-from kgen.targets.cpu.plan.matmul import Accumulators, check_ahead, check_stack
+from kgen.targets.cpu.plan.matmul import Accumulators, check_ahead
 from kgen.targets.cpu.plan.packing.mapped_b import mapped_b, maps_b
 from kgen.targets.cpu.plan.packing.packed_a import PackedA
 from kgen.targets.cpu.plan.packing.packed_windows import depth_inside
@@ -317,7 +317,6 @@ def plan_blis(spec: Matmul, target: Target, schedule: CpuMatmul) -> BlisPlan:
     if schedule.pack_a and not plan.a_pack.by_columns and plan.blocking.k.is_split:
         check_multiple(schedule, "kc", compute.count, "as a packed A with kc < k requires")
     check_tile(target, schedule, compute)
-    check_stack(target, schedule, plan.scratch_bytes)
     return plan
 
 

@@ -11,7 +11,7 @@ from kgen.targets.base import Target
 from kgen.targets.contraction.implicit_gemm import are_windows
 from kgen.targets.cpu.plan.cpu_plan import Buffer, check_multiple, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_vector
-from kgen.targets.cpu.plan.matmul import check_ahead, check_stack
+from kgen.targets.cpu.plan.matmul import check_ahead
 from kgen.targets.cpu.plan.packing.compensation import Starts
 from kgen.targets.cpu.plan.packing.groups import GroupsOfB
 from kgen.targets.cpu.plan.packing.lanes import Interleaving, Strip, Unpack
@@ -263,5 +263,4 @@ def plan_dot(spec: Matmul, target: Target, schedule: DotMatmul, dot: Dot) -> Dot
         )
     check_keeps_b(plan)
     check_tile(target, schedule, compute, dot.extra_registers)
-    check_stack(target, schedule, plan.scratch_bytes)
     return plan

@@ -24,7 +24,7 @@ from kgen.targets.cpu.plan.cpu_plan import (
 )
 from kgen.targets.cpu.plan.finishing import finishing_vector
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS, rounds_bf16
-from kgen.targets.cpu.plan.matmul import MatmulPlan, check_stack, padded
+from kgen.targets.cpu.plan.matmul import MatmulPlan, padded
 from kgen.targets.cpu.plan.packing.compensation import Starts
 from kgen.targets.cpu.plan.packing.lanes import Interleaving, Unpack
 from kgen.targets.cpu.plan.tiles.dots import WORD, Dot, DotOperands, dot_for, has_words
@@ -326,5 +326,4 @@ def plan_outer(spec: Matmul, target: Target, schedule: OuterMatmul) -> OuterPlan
     needed = rows.registers(spec.m, schedule.parts, schedule.nr // width)
     fields = f"parts={schedule.parts} with mr={schedule.mr} and nr={schedule.nr}"
     check_registers(target, needed, fields, f"nr={width}, parts={rows.group}")
-    check_stack(target, schedule, plan.scratch_bytes)
     return plan

@@ -34,7 +34,6 @@ from kgen.targets.cpu.plan.kernels.inner_operands import (
     tile_registers,
     vector_along,
 )
-from kgen.targets.cpu.plan.matmul import check_stack
 from kgen.targets.cpu.plan.packing.compensation import Starts
 from kgen.targets.cpu.plan.packing.panel import PanelFormat
 from kgen.targets.cpu.plan.tiles.dots import DotOperands, dot_for, takes_words
@@ -272,7 +271,6 @@ def plan_inner(spec: Matmul, target: Target, schedule: InnerMatmul) -> InnerPlan
     needed = tile_registers(spec, target, schedule.mr, schedule.nr, schedule.unroll)
     fields = f"mr={schedule.mr} with nr={schedule.nr} and unroll={schedule.unroll}"
     check_registers(target, needed, fields, "mr=1, nr=2, unroll=4")
-    check_stack(target, schedule, plan.scratch_bytes)
     return plan
 
 

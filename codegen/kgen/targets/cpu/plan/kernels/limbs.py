@@ -27,7 +27,7 @@ from kgen.targets.cpu.plan.cpu_plan import (
     check_registers,
 )
 from kgen.targets.cpu.plan.kernels import limb_parts as parts
-from kgen.targets.cpu.plan.matmul import MatmulPlan, check_stack
+from kgen.targets.cpu.plan.matmul import MatmulPlan
 from kgen.targets.cpu.plan.packing.panel import PanelFormat
 from kgen.targets.cpu.plan.tiles.tile import RegisterTile, Row, tile
 from kgen.targets.cpu.plan.vectors import Access, Vector, VectorPart, vector_parts
@@ -285,5 +285,4 @@ def plan_limbs(spec: Matmul, target: Target, schedule: LimbsMatmul) -> LimbsPlan
     check_registers(target, needed, fields, f"mr=1, nr={lanes}")
     compute = Vector(count=lanes, scalar="float")
     plan = LimbsPlan.of(spec, target, schedule, compute, mainloop="limbs", limb_dot=dot)
-    check_stack(target, schedule, plan.scratch_bytes)
     return plan

@@ -254,7 +254,7 @@ def plan_winograd(conv: Conv2d, target: Target, schedule: WinogradMatmul) -> Win
     if plan.blocking.k.is_split:
         check_multiple(schedule, "kc", compute.count, "as kc below the channels requires")
     check_tile(target, schedule, compute)
-    check_stack(target, schedule, plan.scratch_bytes)
+    check_stack(plan)
     if not schedule.in_workspace:
         return plan
     (launch,) = plan.launches

@@ -7,11 +7,10 @@ columns that differ in the innermost digit only. Elements outside the image have
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import ClassVar
 
 from kgen.spec import Matmul
-from kgen.targets.contraction.access import AccessMap, Axis, Guard, access_maps
+from kgen.targets.contraction.access import AccessMap, Axis, access_maps
 from kgen.targets.contraction.candidate_table import Column
 from kgen.targets.contraction.implicit_gemm import ImplicitGemm
 from kgen.targets.cpu.plan.cpu_plan import Buffer
@@ -31,20 +30,6 @@ class IndexDigit:
     extent: int
     stride: int
     is_outermost: bool
-
-
-@frozen
-class ColumnGuard:
-    """Guard of a column. The linear form grows by `step` from a column to the next one of a
-    segment; 0 if a segment exists as a whole. The terms are pairs of a digit and its coefficient,
-    of a column and of k."""
-
-    number: int
-    start: int
-    end: int
-    step: int
-    columns: tuple[tuple[int, int], ...]
-    k: tuple[tuple[int, int], ...]
 
 
 @frozen
@@ -103,10 +88,6 @@ class MappedB:
         """Whether the columns of a segment are contiguous."""
         return self.access.row[-1].stride == 1
 
-    @cached_property
-    def guards(self) -> tuple[ColumnGuard, ...]:
-        return tuple(self._guard(number, guard) for number, guard in enumerate(self.access.guards))
-
     def _digits(self, axis: Axis) -> tuple[IndexDigit, ...]:
         found = (
             IndexDigit(
@@ -118,16 +99,6 @@ class MappedB:
             for number, digit in enumerate(self.access.digits(axis))
         )
         return tuple(reversed(tuple(found)))
-
-    def _guard(self, number: int, guard: Guard) -> ColumnGuard:
-        return ColumnGuard(
-            number=number,
-            start=guard.start,
-            end=guard.end,
-            step=guard.row[-1],
-            columns=tuple((digit, c) for digit, c in enumerate(guard.row) if c),
-            k=tuple((digit, c) for digit, c in enumerate(guard.k) if c),
-        )
 
 
 def maps_b(spec: Matmul) -> bool:

@@ -62,7 +62,6 @@ class WindowVector:
     """Vector of a window that lies wholly inside the image: bytes from the window's first element,
     bytes in its packed row, and its valid elements (0 for all)."""
 
-    number: int
     start: int
     to: int
     valid: int
@@ -227,13 +226,12 @@ class WindowedA:
             return ()
         return tuple(
             WindowVector(
-                number=number * len(starts) + part,
                 start=offset + start * size,
                 to=(number * self.segment + start) * self.vector.itemsize,
                 valid=few,
             )
             for number, offset in enumerate(segments)
-            for part, (start, few) in enumerate(zip(starts, valid, strict=True))
+            for start, few in zip(starts, valid, strict=True)
         )
 
     @property
