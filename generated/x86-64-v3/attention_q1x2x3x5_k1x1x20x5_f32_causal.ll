@@ -2,7 +2,7 @@
 ;
 ; computes:  out = softmax(0.447214 * Q @ K^T of keys within causal top_left) @ V, accumulated in f32
 ; target:    x86-64-v3, x86_64; requires abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule:  mainloop=attention,block_q=4,block_k=8,mr=2,nv=1,pack_v=0,dots=0 (user)
+; schedule:  mainloop=attention,block_q=4,block_k=8,mr=2,nv=1,pack_v=0,dots=0,pack_k=1 (user)
 ; launch:    2 tasks of up to 4 queries
 ; method:    online softmax over 8 keys at a time; K is transposed in registers, and both products are register
 ;              tiles of 2 x 8

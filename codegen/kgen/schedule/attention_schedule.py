@@ -27,8 +27,12 @@ class CpuAttention(Schedule):
     #: Whether blocks of V are copied, without gaps, before they are multiplied: as f32, or in pairs
     #: of keys (`dots`).
     pack_v: bool
-    #: Whether both products are dot products of pairs of bf16; weights are rounded to bf16.
+    #: Whether scores are dot products of pairs of bf16. With `pack_v`, results are so, too, and
+    #: weights are rounded to bf16.
     dots: bool = False
+    #: Whether blocks of K are transposed before they are multiplied. Otherwise a score is an inner
+    #: product, added up across the lanes of a vector.
+    pack_k: bool = True
 
 
 @frozen

@@ -230,17 +230,66 @@ BF16 = "x86-64-v4+bf16"
 DOTS = SMALL | {"pack_v": 1, "dots": 1}
 
 
-@pytest.mark.parametrize(
-    "spec",
-    [
-        attention(9, 45, 13, heads=4, kv_heads=2, out=9, kv_length=True, **BOTTOM, dtype="bf16"),
-        attention(7, 33, 1, out=1, mask=(7, 33), softcap=3.0, lse=True, dtype="bf16"),
-        attention(5, 48, 40, heads=2, batch=2, page_size=12, window=17, **BOTTOM, dtype="bf16"),
-    ],
+#: Heads and numbers of keys that are odd, and pages.
+ODD = (
+    attention(9, 45, 13, heads=4, kv_heads=2, out=9, kv_length=True, **BOTTOM),
+    attention(7, 33, 1, out=1, mask=(7, 33), softcap=3.0, lse=True),
+    attention(5, 48, 40, heads=2, batch=2, page_size=16, **BOTTOM),
 )
-def test_dot_products(spec: Attention) -> None:
-    """Heads and numbers of keys that are odd: the last pair is half a pair."""
-    check(spec, BF16, **DOTS)
+
+
+@pytest.mark.parametrize("number", range(len(ODD)))
+@pytest.mark.parametrize(("pack_k", "pack_v"), [(1, 1), (1, 0), (0, 1)])
+def test_dot_products(number: int, pack_k: int, pack_v: int) -> None:
+    """The last pair of an odd number is half a pair; V by multiply-adds or in pairs of keys."""
+    spec = dataclasses.replace(ODD[number], dtype="bf16", out_dtype=None, mask_dtype=None)
+    check(spec, BF16, **(DOTS | {"pack_k": pack_k, "pack_v": pack_v}))
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16"])
+@pytest.mark.parametrize(("target", "block_k"), [(V3, 24), ("x86-64-v4", 32), ("aarch64-neon", 8)])
+def test_inner_products(dtype: str, target: str, block_k: int) -> None:
+    """Scores of as many keys as a vector has lanes, and of single ones behind them."""
+    fields: dict[str, Any] = {"kv_length": True, "mask": (5, 45), "lse": True, **BOTTOM}
+    spec = attention(5, 45, 21, heads=4, kv_heads=2, batch=2, dtype=dtype, **fields)
+    check(spec, target, **(SMALL | {"block_k": block_k, "pack_v": 0, "pack_k": 0}))
+
+
+#: Bugs of inner products.
+INNER_MUTATIONS = {
+    "keys of a vector": (r"%ir\.to = getelementptr float, ptr %ir\.row, i64 %i",
+                         r"%ir.to = getelementptr float, ptr %ir.row, i64 0"),
+    "single keys": (r"%j\.first = add nuw i64 %key, %j", r"%j.first = add nuw i64 %key, 0"),
+    "addend of a fold": (r"(%ir\.f2) = fadd (<.*>) %ir\.f2\.low, .*",
+                         r"\1 = fadd \2 \1.low, zeroinitializer"),
+    "query of another row": (r"(%ir\.query\.offset = mul nuw i64) %ir", r"\1 0"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", INNER_MUTATIONS)
+def test_verification_finds_inner(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = pipeline.plan_with(mutated(), targets.find(V3), UNPACKED | {"pack_k": 0})
+    source = pipeline.source(plan)
+    text, count = re.subn(*INNER_MUTATIONS[name], source.text)
+    assert count, name
+    broken = Source(text=text, extension=source.extension, entry_point=source.entry_point)
+    monkeypatch.setattr(pipeline, "source", lambda _: broken)
+    assert not verify(bundle.pack([pipeline.assembled(plan)])).passed
+
+
+def test_inner_products_of_keys_in_several_pages_are_refused() -> None:
+    fields: dict[str, Any] = {"page_size": 12, "window": 9, **BOTTOM}
+    for more in ({"page_size": 12}, {"page_size": 8, "window": 9}):
+        with pytest.raises(ScheduleError) as error:
+            built(attention(5, 48, 8, **(fields | more)), V3, **(SMALL | {"pack_k": 0}))
+        message = f"pack_k=0 reads 8 keys of a page at a time, which page_size={more['page_size']}"
+        assert str(error.value).startswith(message)
+
+
+def test_few_queries_do_not_transpose_keys() -> None:
+    for queries, pack_k in ((1, False), (128, True)):
+        schedule = attention_blocks.choose(attention(queries, 512, 64), targets.find(V3))
+        assert schedule.pack_k is pack_k
 
 
 #: Bugs of kernels by dot products.
@@ -288,7 +337,6 @@ def test_pairs_of_bf16_are_chosen_where_dot_products_are_as_fast_as_multiply_add
     [
         ("f32", BF16, DOTS, "dots=1 multiplies pairs of bf16; f32 on x86-64-v4+bf16 has no "),
         ("bf16", V3, DOTS, "dots=1 multiplies pairs of bf16; bf16 on x86-64-v3 has no instruction"),
-        ("bf16", BF16, DOTS | {"pack_v": 0}, "dots=1 multiplies pairs of keys, which only a copy "),
     ],
 )
 def test_dot_products_that_do_not_exist(

@@ -22,6 +22,8 @@ from kgen.targets.cpu.plan.kernels.online_softmax import BROADCASTS, plan_attent
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.schedule.row_schedules import EXPONENTIAL, ROW
 
+#: Queries up to which scores may be inner products.
+FEW_QUERIES = 16
 BLOCKS_OF_QUERIES = (8, 16, 32, 64, 128, 256)
 BLOCKS_OF_KEYS = (16, 32, 64, 128, 256)
 #: Rows of the tallest register tile; taller tiles save few loads of B.
@@ -29,8 +31,9 @@ TALLEST = 12
 #: Instructions per vector of scores, without its exponential: two loads, two steps of the maximum,
 #: a difference, a sum and a store.
 PASSES = 7
-#: Instructions to widen a vector of 16-bit elements, and to call a register tile.
-WIDENING, CALL = 2, 12
+#: Instructions to widen a vector of 16-bit elements, to call a register tile, and to add the halves
+#: of two vectors.
+WIDENING, CALL, FOLD = 2, 12, 3
 
 
 def candidates(
@@ -64,24 +67,38 @@ def space(spec: Attention, target: Target) -> Iterator[CpuAttention]:
     # Blocks have equally many keys, rounded up to whole vectors.
     parts = {-(-spec.keys // max(lanes, block)) for block in BLOCKS_OF_KEYS}
     blocks = sorted({-(-spec.keys // (n * lanes)) * lanes for n in parts})
-    forms = [(False, False), (True, False), *[(True, True)] * bool(dot_for(spec.dtype, target))]
+    forms = list(_forms(spec, target))
     for nv in range(1, min(widest, registers // 2) + 1):
         fitting = min(TALLEST, registers // nv - 1)
         tiles = -(-rows // fitting)
         for mr in sorted({min(fitting, rows), -(-rows // tiles)}):
             queries = sorted({-(-min(block, rows) // mr) * mr for block in BLOCKS_OF_QUERIES})
-            for block_q, block_k, (pack_v, dots) in itertools.product(queries, blocks, forms):
+            for block_q, block_k, form in itertools.product(queries, blocks, forms):
+                pack_k, pack_v, dots = form
                 yield CpuAttention(
-                    block_q=block_q, block_k=block_k, mr=mr, nv=nv, pack_v=pack_v, dots=dots
-                )
+                    block_q=block_q, block_k=block_k, mr=mr, nv=nv,
+                    pack_k=pack_k, pack_v=pack_v, dots=dots,
+                )  # fmt: skip
+
+
+def _forms(spec: Attention, target: Target) -> Iterator[tuple[bool, bool, bool]]:
+    """Yield `pack_k`, `pack_v` and `dots`. Scores that are inner products, whose lanes are added up
+    for each query, are for few queries, which do not repay transposing K."""
+    dots = (False, True) if dot_for(spec.dtype, target) else (False,)
+    few = spec.group * spec.queries <= FEW_QUERIES
+    packs = ((True, False), (True, True), *[(False, False), (False, True)] * few)
+    for (pack_k, pack_v), by_dots in itertools.product(packs, dots):
+        yield pack_k, pack_v, by_dots
 
 
 def predicted(spec: Attention, target: Target, schedule: CpuAttention) -> Candidate[CpuAttention]:
     """Predict the time of a schedule in one thread, with warm caches."""
     core = TargetCore(target=target)
     adds, loads, lanes = core.multiply_adds, core.loads, core.width // 4
-    # Multiply-adds, or dot products of pairs, per cycle; elements of a step.
-    rate, group = (core.rates.pairs, 2) if schedule.dots else (adds, 1)
+    # Multiply-adds, or dot products of pairs, per cycle; elements of a step of either product.
+    dots = {False: (adds, 1), True: (core.rates.pairs, 2)}
+    rate, group = dots[schedule.dots]
+    value_rate, value_group = dots[schedule.dots and schedule.pack_v]
     rows = spec.group * spec.queries
     count = spec.batch * spec.kv_heads * -(-rows // schedule.block_q)
     block_rows = min(rows, schedule.block_q)
@@ -89,9 +106,10 @@ def predicted(spec: Attention, target: Target, schedule: CpuAttention) -> Candid
     reach = min(spec.keys, spec.pairs * spec.group / rows + schedule.block_q / 2)
     key_blocks, partial_blocks = math.ceil(reach / schedule.block_k), reach / schedule.block_k
     per_event, pairs = coefficients(target, CpuMatmul), spec.batch * spec.kv_heads
-    widens = WIDENING / adds if spec.dtype is not DType.F32 and not schedule.pack_v else 0.0
+    is_wide = spec.dtype is DType.F32
+    widens = 0.0 if is_wide or schedule.pack_v else WIDENING / adds
 
-    def product(columns: int, steps: float, wide: float) -> tuple[float, float]:
+    def product(columns: int, steps: float, rate: float, wide: float) -> tuple[float, float]:
         """Return the cycles of a block's tiles: of their steps, and of their calls and sums."""
         height, mr = -(-block_rows // schedule.mr), schedule.mr
         vectors = -(-columns // lanes)
@@ -104,16 +122,21 @@ def predicted(spec: Attention, target: Target, schedule: CpuAttention) -> Candid
             cycles += steps * per_event["steps"]
         return height * cycles, height * (tiles * CALL + 2.0 * mr * vectors / loads)
 
-    scores, score_tiles = product(schedule.block_k, -(-spec.head // group), 0.0)
-    values, value_tiles = product(spec.out_head, schedule.block_k / group, widens)
-    vectors = schedule.block_k / lanes
-    transposes = vectors * -(-spec.head // (group * lanes))
-    transposed = transposes * lanes * (math.log2(lanes) + 2.0)
+    vectors, chunks = schedule.block_k / lanes, -(-spec.head // (group * lanes))
+    if schedule.pack_k:
+        scores, score_tiles = product(schedule.block_k, -(-spec.head // group), rate, 0.0)
+        transposed = vectors * chunks * lanes * (math.log2(lanes) + 2.0)
+    else:
+        widening = 0.0 if is_wide or schedule.dots else WIDENING / adds
+        step = max(1.0 / rate + widening, (1.0 + 1.0 / lanes) / loads)
+        inner = chunks * lanes * step + FOLD * (lanes - 1) / adds + CALL
+        scores, score_tiles, transposed = block_rows * vectors * inner, 0.0, 0.0
+    values, value_tiles = product(spec.out_head, schedule.block_k / value_group, value_rate, widens)
     copies = schedule.block_k * -(-spec.out_head // lanes) * 2.0 / loads if schedule.pack_v else 0.0
     # The first block of queries reads K and V from a farther cache level than the others.
     lines = [reach * n * spec.dtype.itemsize / LINE_BYTES for n in (spec.head, spec.out_head)]
     place, near = (core.first_read(n * LINE_BYTES * sum(lines)) for n in (pairs, 1))
-    ways = ("packed", "packed" if schedule.pack_v else "first")
+    ways = ("packed" if packs else "first" for packs in (schedule.pack_k, schedule.pack_v))
     first = sum(n * per_event[f"{way}_{place}"] for n, way in zip(lines, ways, strict=True))
     again = sum(lines) * per_event["b_l2" if near == "l2" else "b_far"]
     scratch = block_rows * (schedule.block_k + spec.head + spec.out_head) * 4
@@ -132,8 +155,10 @@ def predicted(spec: Attention, target: Target, schedule: CpuAttention) -> Candid
     return Candidate(schedule=schedule, seconds=sum(terms.values()) / core.rates.clock, terms=terms)
 
 
-def _objective(spec: Attention, candidate: Candidate[CpuAttention]) -> float:
-    """Return the mean logarithm of the time, over numbers of threads."""
+def _objective(spec: Attention, candidate: Candidate[CpuAttention]) -> tuple[float, float]:
+    """Return the mean logarithm of the time, over numbers of threads, and the cycles besides waits
+    for memory: of schedules that memory bounds alike, the one that does least is best."""
     blocks = -(-spec.group * spec.queries // candidate.schedule.block_q)
     tasks = spec.batch * spec.kv_heads * blocks
-    return float(log_seconds([candidate.seconds], lambda threads: -(-tasks // threads) / tasks))
+    seconds = log_seconds([candidate.seconds], lambda threads: -(-tasks // threads) / tasks)
+    return float(seconds), sum(candidate.terms.values()) - candidate.terms["memory"]

@@ -19,15 +19,20 @@ from kgen.spec.attention import Diagonal, EmptyRows
 from kgen.targets.base import Target
 from kgen.targets.cpu.expressions import CpuRenderer
 from kgen.targets.cpu.plan.cpu_plan import Buffer, CpuPlan, access, check_multiple
+from kgen.targets.cpu.plan.kernels.attention_operands import (
+    AttentionFactors,
+    KeyEdges,
+    bf16_weights,
+)
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.packing.panel import (
     TRANSPOSE_BYTES,
     Stage,
-    interleave,
     transpose_stages,
     zip_stages,
 )
-from kgen.targets.cpu.plan.tiles.dots import Dot, DotOperands, dot_for
+from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
+from kgen.targets.cpu.plan.tiles.folds import Fold, folds
 from kgen.targets.cpu.plan.tiles.tile import RegisterTile, tile
 from kgen.targets.cpu.plan.vectors import Access, Vector, VectorPart, vector_parts
 from kgen.targets.device import Multiplied
@@ -45,7 +50,8 @@ class TilePart:
     """Function that computes one register tile of scores or of results. `b_start` and `out_start`
     are the byte offsets of its first column in B and in the sums. `steps` is the trip count,
     `b_row` the bytes between rows of B. A advances by 4 bytes per step: an f32, or a pair of bf16.
-    Sums are multiplied by `factor` at the end, unless it is 1."""
+    Sums are multiplied by `factor` at the end, unless it is 1. With `is_dot`, a step adds the dot
+    products of pairs."""
 
     name: str
     tile: RegisterTile
@@ -55,6 +61,7 @@ class TilePart:
     b_row: int
     b: Access
     is_loaded: bool
+    is_dot: bool
     factor: float = 1.0
 
     @property
@@ -79,7 +86,7 @@ class AttentionPlan(CpuPlan):
 
     @property
     def multiplied(self) -> Multiplied:
-        return Multiplied(operands=str(DType.BF16 if self.dot else DType.F32))
+        return Multiplied(operands=str(DType.BF16 if self.factors.dot else DType.F32))
 
     @property
     def rows(self) -> int:
@@ -155,38 +162,21 @@ class AttentionPlan(CpuPlan):
         """Bytes of a batch element's row of the page table."""
         return self.spec.most_pages * DType.S32.itemsize
 
-    # -- dot products --------------------------------------------------------------------------
+    # -- factors -------------------------------------------------------------------------------
 
     @cached_property
+    def factors(self) -> AttentionFactors:
+        return AttentionFactors(
+            dot=dot_for(self.spec.dtype, self.target) if self.schedule.dots else None,
+            pack_v=self.schedule.pack_v,
+            compute=self.compute,
+            stored=self.stored,
+            rounded=bf16_weights(self.compute),
+        )
+
+    @property
     def dot(self) -> Dot | None:
-        return dot_for(self.spec.dtype, self.target) if self.schedule.dots else None
-
-    @property
-    def dots(self) -> DotOperands:
-        assert self.dot
-        stored = self.compute.doubled.of("i16")
-        return DotOperands(dot=self.dot, sums=self.compute, stored=stored)
-
-    @property
-    def group(self) -> int:
-        """Elements of a head, or keys, that a step of a product multiplies."""
-        return self.dot.group if self.dot else 1
-
-    @property
-    def given(self) -> Access:
-        """Access to vectors of Q and K: as wide as vectors of f32, in pairs with dot products."""
-        return self.stored.of_pairs if self.dot else self.stored
-
-    @property
-    def weights(self) -> Access:
-        """Access to weights as factors of V."""
-        dtype = DType.BF16 if self.dot else DType.F32
-        return access(self.target, dtype, self.compute, rounded_by_cpu=bool(self.dot))
-
-    @property
-    def pairs(self) -> str:
-        """Shuffle mask that interleaves vectors of V of two keys."""
-        return interleave(self.lanes, 2)
+        return self.factors.dot
 
     # -- vectors -------------------------------------------------------------------------------
 
@@ -200,12 +190,12 @@ class AttentionPlan(CpuPlan):
 
     @cached_property
     def head_chunks(self) -> tuple[VectorPart, ...]:
-        return vector_parts(self.spec.head, self.given.compute.count)
+        return vector_parts(self.spec.head, self.factors.given.compute.count)
 
     @property
     def head_steps(self) -> int:
         """Steps of the product of queries and keys."""
-        return -(-self.spec.head // self.group)
+        return -(-self.spec.head // self.factors.group)
 
     @cached_property
     def out_chunks(self) -> tuple[VectorPart, ...]:
@@ -223,7 +213,7 @@ class AttentionPlan(CpuPlan):
     @property
     def value_row(self) -> int:
         """Bytes of a key's values in packed V, on average."""
-        return self.out_row // self.group
+        return self.out_row // self.factors.value_group
 
     @property
     def score_row(self) -> int:
@@ -240,8 +230,23 @@ class AttentionPlan(CpuPlan):
 
     def packed_rows(self, chunk: VectorPart) -> tuple[int, ...]:
         """Return the bytes in packed K to the rows of a transposed block that exist."""
-        first, count = chunk.first // self.group, -(-chunk.valid // self.group) or self.lanes
+        first, count = (
+            chunk.first // self.factors.group,
+            -(-chunk.valid // self.factors.group) or self.lanes,
+        )
         return tuple(row * self.score_row for row in range(first, first + count))
+
+    # -- inner products ------------------------------------------------------------------------
+
+    @property
+    def key_lanes(self) -> tuple[tuple[int, int], ...]:
+        """Keys whose scores are one vector: number, and bytes from the first one."""
+        return tuple((lane, lane * self.strides("k")[2]) for lane in range(self.lanes))
+
+    @property
+    def folds(self) -> tuple[Fold, ...]:
+        """Steps that add up the elements of the vectors of `key_lanes`."""
+        return folds("%ir", [f"%ir.sum.{lane}" for lane, _ in self.key_lanes], self.lanes)
 
     # -- register tiles ------------------------------------------------------------------------
 
@@ -285,7 +290,8 @@ class AttentionPlan(CpuPlan):
                 b_row=b_row,
                 b=b,
                 is_loaded=not is_scores,
-                factor=self.spec.factor if is_scores and self.dot else 1.0,
+                is_dot=bool(self.factors.dot) and in_buffer,
+                factor=self.spec.factor if is_scores and self.factors.dot else 1.0,
             )
             for number, (first, stop) in enumerate(itertools.pairwise(bounds))
         )
@@ -293,7 +299,8 @@ class AttentionPlan(CpuPlan):
     @property
     def all_parts(self) -> tuple[TilePart, ...]:
         heights = [*[self.schedule.mr] * self.has_whole, *[self.bottom] * (self.bottom > 0)]
-        every = itertools.product((SCORES, VALUES), heights)
+        products = (SCORES, VALUES) if self.schedule.pack_k else (VALUES,)
+        every = itertools.product(products, heights)
         return tuple(part for product, height in every for part in self.parts(product, height))
 
     # -- functions -----------------------------------------------------------------------------
@@ -322,9 +329,13 @@ class AttentionPlan(CpuPlan):
         (cap,) = self._cap
         return self._renderer.render(cap, {"x": x}, result).lines
 
-    def score_name(self, is_edge: bool) -> str:
+    @cached_property
+    def edges(self) -> KeyEdges:
+        return KeyEdges(spec=self.spec, block_k=self.schedule.block_k, lanes=self.lanes)
+
+    def score_name(self, is_partial: bool) -> str:
         """Return the suffix of the register that holds the final score."""
-        if is_edge:
+        if is_partial:
             return "score"
         return "masked" if self.mask else "capped" if self.spec.softcap else "product"
 
@@ -349,9 +360,10 @@ class AttentionPlan(CpuPlan):
     @property
     def masked_accesses(self) -> set[Vector]:
         has_partial = any(chunk.valid for chunk in (*self.head_chunks, *self.out_chunks))
-        each = (self.given, self.stored, self.out)
+        each = (self.factors.given, self.stored, self.out)
         partial = {access.stored for access in each} if has_partial else set()
-        masks = {self.mask.stored} if self.mask and not self.mask_is_shared else set()
+        is_masked = self.mask and not self.mask_is_shared and True in self.edges.kinds
+        masks = {self.mask.stored} if self.mask and is_masked else set()
         return partial | masks
 
     # -- memory --------------------------------------------------------------------------------
@@ -359,11 +371,10 @@ class AttentionPlan(CpuPlan):
     @property
     def buffers(self) -> tuple[Buffer, ...]:
         rows, block_k = self.block_rows, self.schedule.block_k
-        kind = "bf16" if self.dot else "f32"
-        across, inside = ("[d / 2]", "[2]") if self.dot else ("[d]", "")
+        kind = "bf16" if self.factors.dot else "f32"
+        across, inside = ("[d / 2]", "[2]") if self.factors.dot else ("[d]", "")
         held = [
             ("queries", f"{kind} [block_q][d]", rows * self.head_row),
-            ("kt", f"{kind} {across}[block_k]{inside}", self.head_steps * self.score_row),
             ("scores", "f32 [block_q][block_k]", rows * self.score_row),
             ("acc", "f32 [block_q][dv]", rows * self.out_row),
             ("sums", "sums of exponentials by lane", rows * self.compute.bytes),
@@ -372,18 +383,28 @@ class AttentionPlan(CpuPlan):
             ("stops", "ends of keys", rows * 8),
             *((f"{name}.rows", f"addresses in {name}", rows * 8) for name, _ in self.kept_pointers),
         ]
+        if self.schedule.pack_k:
+            order = f"{kind} {across}[block_k]{inside}"
+            held.insert(1, ("kt", order, self.head_steps * self.score_row))
         if self.schedule.pack_v:
-            order = "bf16 [block_k / 2][dv][2]" if self.dot else "f32 [block_k][dv]"
+            order = (
+                "bf16 [block_k / 2][dv][2]" if self.factors.pairs_values else "f32 [block_k][dv]"
+            )
             held.append(("values", order, block_k * self.value_row))
         return tuple(Buffer(name=f"%{name}", holds=holds, bytes=n) for name, holds, n in held)
 
     @property
     def notes(self) -> tuple[str, ...]:
         block = self.schedule
+        scores = (
+            "K is transposed in registers, and both products are"
+            if block.pack_k
+            else ("scores are inner products, and results are")
+        )
         return (
-            f"online softmax over {counted(block.block_k, 'key')} at a time; K is transposed in "
-            "registers, and both products are register tiles of "
-            f"{block.mr} x {block.nv * self.lanes}{f' by {self.dot.mnemonic}' if self.dot else ''}",
+            f"online softmax over {counted(block.block_k, 'key')} at a time; {scores} register "
+            f"tiles of {block.mr} x {block.nv * self.lanes}"
+            f"{f' by {self.factors.dot.mnemonic}' if self.factors.dot else ''}",
         )
 
 
@@ -395,11 +416,6 @@ def plan_attention(spec: Attention, target: Target, schedule: CpuAttention) -> A
         raise ScheduleError(
             f"dots=1 multiplies pairs of bf16; {spec.dtype} on {target.name} has no instruction "
             "for that; try dots=0"
-        )
-    if schedule.dots and not schedule.pack_v:
-        raise ScheduleError(
-            "dots=1 multiplies pairs of keys, which only a copy of V has side by side; pack_v=0 "
-            "makes none; try pack_v=1"
         )
     registers = target.limits["vector_registers"]
     used = schedule.mr * schedule.nv + schedule.nv + BROADCASTS
@@ -421,6 +437,11 @@ def plan_attention(spec: Attention, target: Target, schedule: CpuAttention) -> A
         tasks=spec.batch * spec.kv_heads * blocks,
         stored=access(target, spec.dtype, compute),
     )
+    if spec.is_paged and not (schedule.pack_k or kernel.has_vectors_in_pages):
+        raise ScheduleError(
+            f"pack_k=0 reads {kernel.lanes} keys of a page at a time, which page_size="
+            f"{spec.page_size}{' with a window' * spec.has_window} does not allow; try pack_k=1"
+        )
     room = target.limits["stack_bytes"]
     if kernel.scratch_bytes > room:
         half = schedule.block_q // 2 // schedule.mr * schedule.mr
