@@ -456,5 +456,7 @@ def test_blocks_of_keys_are_computed_whole() -> None:
 
 
 def test_other_families_refuse() -> None:
-    with pytest.raises(kgen.KgenError, match=r"target=gfx1030 does not support attention"):
-        kgen.build(attention(8, 8), targets=["gfx1030"])
+    with pytest.raises(
+        kgen.KgenError, match=r"dtype=f16 is not supported by gfx1030 for attention"
+    ):
+        kgen.build(attention(8, 8, dtype="f16"), targets=["gfx1030"])
