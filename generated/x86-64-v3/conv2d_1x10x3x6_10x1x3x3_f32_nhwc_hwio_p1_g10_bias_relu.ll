@@ -2,7 +2,7 @@
 ;
 ; computes:  out = relu(convolution(A, B) + bias) with padding 1x1x1x1, 10 groups, accumulated in f32
 ; target:    x86-64-v3, x86_64; requires abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule:  mainloop=depthwise,task=121,tile=3,channels=0 (user)
+; schedule:  mainloop=depthwise,task=121,tile=3,columns=0,channels=0 (user)
 ; launch:    1 task of up to 3 rows of the output
 ; method:    a row of the output in tiles of 3 outputs, whose sums stay in registers for all rows of the kernel;
 ;              each vector holds neighbouring channels

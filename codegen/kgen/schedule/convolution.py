@@ -15,11 +15,13 @@ class CpuDepthwise(Schedule):
     registers while the kernel passes over them."""
 
     mainloop: ClassVar[str] = "depthwise"
-    may_be_zero: ClassVar[frozenset[str]] = frozenset({"channels"})
+    may_be_zero: ClassVar[frozenset[str]] = frozenset({"columns", "channels"})
     #: [rows] Rows of the output that a task computes.
     task: int
     #: [outputs] Outputs of a row whose sums are in registers at a time.
     tile: int
+    #: [outputs] Outputs of a row that a task computes, whole tiles; 0 for all.
+    columns: int = 0
     #: [channels] Output channels that a task computes, whole vectors; 0 for all.
     channels: int = 0
 

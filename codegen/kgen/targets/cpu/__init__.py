@@ -238,6 +238,8 @@ class CpuFamily(Family):
             return adapt.completed(spec, target, schedule, given)
         if isinstance(spec, Rowwise) and isinstance(schedule, kinds.CpuStream):
             return row_schedules.completed(spec, target, schedule, given)
+        if is_depthwise(spec) and isinstance(schedule, kinds.CpuDepthwise):
+            return row_schedules.depthwise_completed(spec, target, schedule, given)
         return schedule
 
     def instructions(self, spec: Spec, target: Target) -> str:

@@ -172,25 +172,37 @@ def test_tiles_of_depthwise_kernels(tile: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "channels"),
+    ("name", "columns", "channels"),
     [
         # The last block has the channels that are no whole vector, and these alone.
-        ("dilation 3", 16),
-        ("dilation 3", 8),
-        ("64 channels", 24),
-        ("two outputs for each channel", 8),
-        ("16 outputs for each channel", 16),
+        ("dilation 3", 0, 16),
+        ("dilation 3", 8, 8),
+        ("64 channels", 0, 24),
+        ("two outputs for each channel", 4, 8),
+        ("16 outputs for each channel", 0, 16),
+        # Blocks of one tile, and of several with a tile that ends a row alone.
+        ("several tiles", 4, 0),
+        ("several tiles", 12, 8),
+        ("several tiles, stride 2", 16, 0),
+        ("no padding", 16, 0),
     ],
 )
-def test_channels_of_depthwise_kernels_in_blocks(name: str, channels: int) -> None:
-    check(DEPTHWISE[name], channels=channels, task=3, tile=4)
+def test_blocks_of_depthwise_kernels(name: str, columns: int, channels: int) -> None:
+    check(DEPTHWISE[name], columns=columns, channels=channels, task=3, tile=4)
 
 
-def test_a_block_of_channels_keeps_the_rows_of_the_kernel_in_l1() -> None:
-    found = targets.find(V3)
-    for size, channels, of_block in ((14, 240, 80), (14, 32, 0), (112, 64, 0)):
-        schedule = FAMILY.choose(depthwise((1, channels, size, size), 3, 3, padding=1), found)
-        assert isinstance(schedule, CpuDepthwise) and schedule.channels == of_block
+@pytest.mark.parametrize(
+    ("size", "channels", "columns", "of_block"),
+    [(14, 240, 0, 80), (14, 32, 0, 0), (112, 64, 12, 0), (56, 288, 12, 96), (112, 16, 60, 0)],
+)
+def test_blocks_keep_the_rows_of_the_kernel_in_l1(
+    size: int, channels: int, columns: int, of_block: int
+) -> None:
+    schedule = FAMILY.choose(
+        depthwise((1, channels, size, size), 3, 3, padding=1), targets.find(V3)
+    )
+    assert isinstance(schedule, CpuDepthwise)
+    assert (schedule.columns, schedule.channels) == (columns, of_block)
 
 
 def test_wide_vectors_of_depthwise_kernels() -> None:
@@ -226,6 +238,7 @@ def test_infinite_weights_of_depthwise_kernels_over_padding_make_nan(tmp_path: P
         ("tile", 0, "tile=0 must be an integer"),
         ("channels", 12, "channels=12 must be a multiple of the 8 elements of a vector"),
         ("channels", 24, "less than the 17 output channels; try channels=0"),
+        ("columns", 3, "columns=3 must be a multiple of tile=9, and less than the 9 outputs"),
     ],
 )
 def test_fields_of_depthwise_kernels_that_are_not_taken(
@@ -294,17 +307,20 @@ def test_faults_of_depthwise_kernels_are_seen(pattern: str, text: str) -> None:
     ("pattern", "text"),
     [
         # A block that begins, or ends, in its neighbour.
-        (r"(%c\.first = mul nuw i64 %task\.block), 8", r"\1, 7"),
+        (r"(%c\.first = mul nuw i64 %c\.block), 8", r"\1, 7"),
         (r"(%c\.next = add nuw i64 %c\.first), 8", r"\1, 0"),
+        # A tile of the neighbouring columns, in one loop or alone.
+        (r"(%x1\.begin = select i1 %x1\.begins, i64 %x\.first, i64) 4", r"\1 8"),
+        (r"(%x0\.here = icmp ult i64 %x0\.behind), 4", r"\1, 0"),
         # The remaining channels in the first block of rows alone.
-        (r"(%c\.has\.last = icmp eq i64) %task\.block", r"\1 %task"),
+        (r"(%c\.has\.last = icmp eq i64) %c\.block", r"\1 %task"),
         # Rows of the neighbouring task.
-        (r"(%begin\.row = mul nuw i64 %task)\.rows", r"\1.block"),
+        (r"(%begin\.row = mul nuw i64 %task)\.rows", r"\1.columns"),
     ],
 )
 def test_faults_of_blocks_of_channels_are_seen(pattern: str, text: str) -> None:
-    schedule = {"channels": 8, "task": 3, "tile": 4}
-    assert_seen(DEPTHWISE["dilation 3"], pattern, text, schedule)
+    schedule = {"columns": 4, "channels": 8, "task": 3, "tile": 4}
+    assert_seen(depthwise((1, 17, 8, 17), 3, 3, padding=1), pattern, text, schedule)
 
 
 def test_models_convolve_channels(tmp_path: Path) -> None:

@@ -116,38 +116,71 @@ def rowwise_schedule(spec: Rowwise, target: Target) -> CpuStream:
 def depthwise_schedule(conv: Conv2d, target: Target) -> CpuDepthwise:
     """Return the default schedule, with the widest tiles of equal width whose accumulators half of
     the registers hold, or up to SUMS if there is room for them. Besides, registers hold the weights
-    of a kernel row, one input element and, for integers, a product. A task has about TASK_ELEMENTS
-    multiply-adds, or more rows if it has a block of the channels."""
+    of a kernel row, one input element and, for integers, a product."""
     count, registers = conv.out_sizes[-1], target.limits["vector_registers"]
     beside = conv.kernel[-1] + 1 + conv.dtype.is_integer
     most = min(max(registers // 2, min(registers - beside, SUMS)), most_outputs(conv))
-    channels, shared = _channel_block(conv, target), 0
-    if channels:
-        shared = SHARED_ROWS * _shared_rows(conv) // conv.strides[-2]
-    products = count * (channels or conv.outputs) * math.prod(conv.kernel)
-    return CpuDepthwise(
-        task=max(1, shared, TASK_ELEMENTS // products),
-        tile=-(-count // -(-count // most)),
-        channels=channels,
-    )
+    tile = -(-count // -(-count // most))
+    return depthwise_completed(conv, target, CpuDepthwise(task=1, tile=tile))
 
 
-def _channel_block(conv: Conv2d, target: Target) -> int:
-    """Return the output channels of a task whose input rows stay in L1 for all rows of the kernel
-    that read them; 0 if these are all channels, or if no row is read again."""
+def depthwise_completed(
+    conv: Conv2d, target: Target, schedule: CpuDepthwise, given: Collection[str] = ()
+) -> CpuDepthwise:
+    """Return the schedule with the fields that follow from its tile, except for `given`. A task has
+    about TASK_ELEMENTS multiply-adds, or more rows if it has a part of each row."""
+    columns, channels = _block(conv, target, schedule.tile)
+    if "columns" not in given:
+        schedule = dataclasses.replace(schedule, columns=columns)
+    if "channels" not in given:
+        schedule = dataclasses.replace(schedule, channels=channels)
+    if "task" in given:
+        return schedule
+    parts = (schedule.columns or conv.out_sizes[-1], schedule.channels or conv.outputs)
+    task = max(1, TASK_ELEMENTS // math.prod((*parts, *conv.kernel)))
+    if schedule.columns or schedule.channels:
+        task = max(task, SHARED_ROWS * _shared_rows(conv) // conv.strides[-2])
+    return dataclasses.replace(schedule, task=task)
+
+
+def _block(conv: Conv2d, target: Target, tile: int) -> tuple[int, int]:
+    """Return columns and channels of a task whose input stays in L1 for all rows of the kernel that
+    read it. Each is 0 for all, and both are if no row is read again, or if nothing smaller fits.
+
+    A part of a row with all of its channels is contiguous. Parts of the channels are smaller than
+    a pair of cache lines only if nothing else fits.
+    """
+    width, outputs = conv.out_sizes[-1], conv.outputs
     if conv.rank < 2 or _shared_rows(conv) <= 0:
-        return 0
-    rows, size = math.prod(conv.kernel[:-1]), conv.dtype.itemsize
-    read = rows * (conv.sizes[-1] * size / conv.multiplier + conv.kernel[-1] * size)
-    nbytes = read + conv.out_sizes[-1] * conv.out.itemsize
-    vector = finishing_vector(implicit_gemm(conv), target, conv.outputs).count
-    core = TargetCore(target=target)
-    most = int(core.l1 / nbytes) // vector * vector
-    # Caches fetch lines by pairs.
-    if most >= conv.outputs or most * size < 2 * LINE_BYTES:
-        return 0
-    blocks = -(-conv.outputs // most)
-    return -(-conv.outputs // blocks // vector) * vector
+        return 0, 0
+    vector = finishing_vector(implicit_gemm(conv), target, outputs).count
+    near = TargetCore(target=target).l1
+
+    def most_channels(columns: int) -> int:
+        return int(near / _channel_bytes(conv, columns)) // vector * vector
+
+    if most_channels(width) >= outputs:
+        return 0, 0
+    tiles = -(-width // tile)
+    fitting = (n for n in reversed(range(1, tiles)) if most_channels(n * tile) >= outputs)
+    if most := next(fitting, 0):
+        return -(-tiles // -(-tiles // most)) * tile, 0
+    is_narrow = most_channels(width) * conv.dtype.itemsize < 2 * LINE_BYTES
+    columns = tile if is_narrow and tiles > 1 else 0
+    most = most_channels(columns or width)
+    if not most:
+        return 0, 0
+    blocks = -(-outputs // most)
+    channels = -(-outputs // blocks // vector) * vector
+    return columns, channels if channels < outputs else 0
+
+
+def _channel_bytes(conv: Conv2d, columns: int) -> float:
+    """Return the bytes of a channel of inputs, weights and outputs that some columns need."""
+    *_, kernel = conv.kernel
+    read = (columns - 1) * conv.strides[-1] + (kernel - 1) * conv.dilations[-1] + 1
+    rows = math.prod(conv.kernel[:-1]) * (min(read, conv.sizes[-1]) / conv.multiplier + kernel)
+    return rows * conv.dtype.itemsize + columns * conv.out.itemsize
 
 
 def _shared_rows(conv: Conv2d) -> int:

@@ -67,11 +67,15 @@ class RowTile:
 
 
 @frozen
-class ChannelBlocks:
-    """`count` blocks of `size` channels, the last of which may be smaller."""
+class AxisBlocks:
+    """Blocks of `size` that cover `length` columns or channels; the last one may be smaller."""
 
     size: int
-    count: int
+    length: int
+
+    @property
+    def count(self) -> int:
+        return -(-self.length // self.size)
 
     @property
     def last(self) -> int:
@@ -182,14 +186,26 @@ class DepthwisePlan(CpuPlan):
     @property
     def task_words(self) -> str:
         rows = f"up to {counted(min(self.schedule.task, self.rows), 'row')} of the output"
-        blocks = self.channel_blocks
-        return f"{rows}, and up to {blocks.size} of its channels" if blocks else rows
+        if not self.has_blocks:
+            return rows
+        columns, channels = self.column_blocks, self.channel_blocks
+        return f"{rows}, and up to {columns.size} of its columns and {channels.size} channels"
 
     @property
-    def channel_blocks(self) -> ChannelBlocks | None:
-        """Blocks of channels that tasks of the same rows compute; None for one of all channels."""
-        size = self.schedule.channels
-        return ChannelBlocks(size=size, count=-(-self.conv.outputs // size)) if size else None
+    def has_blocks(self) -> bool:
+        """Whether a task computes a part of its rows, or of their channels."""
+        return self.schedule.columns > 0 or self.schedule.channels > 0
+
+    @property
+    def column_blocks(self) -> AxisBlocks:
+        count = self.conv.out_sizes[-1]
+        return AxisBlocks(size=self.schedule.columns or count, length=count)
+
+    @property
+    def channel_blocks(self) -> AxisBlocks:
+        return AxisBlocks(
+            size=self.schedule.channels or self.conv.outputs, length=self.conv.outputs
+        )
 
     @cached_property
     def strides(self) -> tuple[int, ...]:
@@ -366,14 +382,19 @@ def plan_depthwise(conv: Conv2d, target: Target, schedule: CpuDepthwise) -> Dept
     compute = finishing_vector(spec, target, conv.outputs)
     rows = conv.images * math.prod(conv.out_sizes[:-1])
     sums = compute.of(scalar_type(spec.accumulate))
-    blocks = 1
-    if schedule.channels:
-        if schedule.channels % compute.count or schedule.channels >= conv.outputs:
-            raise ScheduleError(
-                f"channels={schedule.channels} must be a multiple of the {compute.count} elements "
-                f"of a vector, and less than the {conv.outputs} output channels; try channels=0"
-            )
-        blocks = -(-conv.outputs // schedule.channels)
+    columns, channels = schedule.columns, schedule.channels
+    if channels and (channels % compute.count or channels >= conv.outputs):
+        raise ScheduleError(
+            f"channels={channels} must be a multiple of the {compute.count} elements of a vector, "
+            f"and less than the {conv.outputs} output channels; try channels=0"
+        )
+    if columns and (columns % schedule.tile or columns >= conv.out_sizes[-1]):
+        raise ScheduleError(
+            f"columns={columns} must be a multiple of tile={schedule.tile}, and less than the "
+            f"{conv.out_sizes[-1]} outputs of a row; try columns=0"
+        )
+    blocks = -(-conv.outputs // (channels or conv.outputs))
+    blocks *= -(-conv.out_sizes[-1] // (columns or conv.out_sizes[-1]))
     return DepthwisePlan.single(
         spec,
         target,
