@@ -273,6 +273,9 @@ def goldens() -> Iterator[Golden]:
     heads = Attention(q=(1, 1, 32, 16), k=(1, 1, 48, 16), causal=True, out_dtype=DType.F32)
     blocks = {"block_m": 16, "block_n": 16, "num_warps": 1, "num_stages": 2}
     yield Golden(target="sm_80", spec=heads, schedule=blocks)
+    # Scores of bytes; values that are widened to f16 on their way.
+    heads = Attention(q=(1, 1, 16, 16), k=(1, 1, 32, 16), dtype=DType.E4M3, v_scale=0.5)
+    yield Golden(target="sm_89", spec=heads, schedule=blocks)
     # Multiply-adds of f32, by lanes that exchange their weights.
     heads = Attention(q=(1, 1, 16, 4), k=(1, 1, 32, 4), dtype=DType.F32)
     blocks = {"block_m": 8, "block_n": 16, "num_warps": 1, "num_stages": 1}

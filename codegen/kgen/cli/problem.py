@@ -59,9 +59,9 @@ _FIELDS = {
         "out_dtype", "layout", "lda", "ldb", "ldc", "batch", "alpha", "beta", "epilogue",
         "epilogue_shapes", "epilogue_dtypes", "math", "scales", "constant", "axes", "index_dtype",
         "b_dtype", "stride", "padding", "padding_value", "dilation", "groups", "weight_layout",
-        "causal", "diagonal", "window", "mask", "mask_dtype", "softcap", "scale", "kv_length",
-        "lse", "page_size", "pages", "mask_value", "empty_rows", "kv_layout", "q_strides",
-        "k_strides", "v_strides", "out_strides",
+        "causal", "diagonal", "window", "mask", "mask_dtype", "softcap", "scale", "v_scale",
+        "kv_length", "lse", "page_size", "pages", "mask_value", "empty_rows", "kv_layout",
+        "q_strides", "k_strides", "v_strides", "out_strides",
     )
 } | {"batch_stride": "batch_stride_a"}  # fmt: skip
 
@@ -218,6 +218,7 @@ def _configure_attention(problem: argparse._ArgumentGroup) -> None:
         ),
         ("softcap", "X", "attention: scores become X tanh(score / X) (default: 0, as they are)"),
         ("scale", "X", "factor of attention's scores (default: 1 / sqrt(elements of a head))"),
+        ("v-scale", "X", "scale of attention's V in e4m3, a factor of the result (default: 1)"),
         (
             "kv-layout",
             "L",
@@ -377,7 +378,7 @@ def _attention(args: argparse.Namespace, shape: str, fields: dict[str, Any]) -> 
     for name in ("mask", "q_strides", "k_strides", "v_strides", "out_strides"):
         if (value := getattr(args, name)) is not None:
             fields[name] = tuple(_shape(value))
-    for name in ("scale", "softcap", "mask_value"):
+    for name in ("scale", "v_scale", "softcap", "mask_value"):
         if getattr(args, name) is not None:
             fields[name] = _number(name, getattr(args, name), 0.0)
     for name in ("window", "page_size", "pages"):

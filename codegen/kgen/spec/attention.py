@@ -25,6 +25,8 @@ MAX_LENGTH = 1 << 24
 #: Largest number of elements of a head.
 MAX_HEAD = 256
 DTYPES = (DType.F16, DType.BF16, DType.F32)
+#: Types of q, k and v.
+INPUT_DTYPES = (*DTYPES, DType.E4M3)
 TENSORS = ("q", "k", "v", "out")
 
 
@@ -85,12 +87,16 @@ class Attention(Spec):
     batch element. `kv_length` is then an input too. Entries behind it may be any number. Others are
     clamped to the pages of the pools; a call on the CPU refuses them.
 
+    With dtype e4m3, `out` is bf16 by default. `scale` has the scales of q and k as factors, and
+    `v_scale` is that of v: the result is multiplied by it.
+
     A mask of another dtype is added to the scores. `mask` is its shape, which broadcasts to batch x
-    heads x queries x keys, and `mask_dtype` its dtype, by default that of q. `softcap` c > 0
-    replaces a score by c tanh(score / c) before the mask is added. The result is zeros for a query
-    that attends to no key, or whose scores are all -infinity; with `empty_rows="nan"` it is NaN,
-    and with "no_nan" it is also zeros where a score is NaN or +infinity. A NaN or infinite value
-    may also reach queries that do not attend to its key, unless the key lies beyond `kv_length`.
+    heads x queries x keys, and `mask_dtype` its dtype, by default that of q, or f32 for e4m3.
+    `softcap` c > 0 replaces a score by c tanh(score / c) before the mask is added. The result is
+    zeros for a query that attends to no key, or whose scores are all -infinity; with
+    `empty_rows="nan"` it is NaN, and with "no_nan" it is also zeros where a score is NaN or
+    +infinity. A NaN or infinite value may also reach queries that do not attend to its key, unless
+    the key lies beyond `kv_length`.
 
     `lse` adds an output of this name, batch x heads x queries in f32: log(sum(exp(scores))), which
     is -infinity where the result is zeros.
@@ -123,17 +129,22 @@ class Attention(Spec):
     )
     softcap: float = 0.0
     scale: float | None = None
+    v_scale: float | None = None
     kv_length: bool = False
     lse: bool = False
     page_size: int | None = None
     pages: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("dtype", "out_dtype"):
-            found = getattr(self, name) or self.dtype
-            if found not in DTYPES:
+        wide = DType.BF16 if self.dtype is DType.E4M3 else self.dtype
+        for name, known, default in (
+            ("dtype", INPUT_DTYPES, self.dtype),
+            ("out_dtype", DTYPES, wide),
+        ):
+            found = getattr(self, name) or default
+            if found not in known:
                 raise SpecError(
-                    f"{name}={found} is not supported by attention; take {', '.join(DTYPES)}"
+                    f"{name}={found} is not supported by attention; take {', '.join(known)}"
                 )
             self._set(name, found)
         self._check_shapes()
@@ -150,6 +161,7 @@ class Attention(Spec):
         scale = 1.0 / math.sqrt(self.q[3]) if self.scale is None else self.scale
         self._set("scale", finite("scale", scale, DType.F32))
         self._set("softcap", finite("softcap", self.softcap, DType.F32))
+        self._check_v_scale()
         if self.softcap < 0.0:
             raise SpecError(
                 f"softcap={self.softcap} is below 0; give a positive number, or 0 for none"
@@ -246,6 +258,17 @@ class Attention(Spec):
                 f"diagonal={self.diagonal} has no effect without causal or window; leave it out"
             )
 
+    def _check_v_scale(self) -> None:
+        if self.v_scale is None:
+            return
+        if self.dtype is not DType.E4M3:
+            raise SpecError(
+                f"v_scale={self.v_scale} needs dtype=e4m3; leave it out, or scale v before"
+            )
+        self._set("v_scale", finite("v_scale", self.v_scale, DType.F32))
+        if self.v_scale == 1.0:
+            self._set("v_scale", None)
+
     def _check_mask(self) -> None:
         if self.mask_value is not None:
             if self.mask is None or self.mask_dtype is not DType.BOOL:
@@ -273,10 +296,11 @@ class Attention(Spec):
                 "each size that of the scores, or 1"
             )
         self._set("mask", mask)
+        own = DType.F32 if self.dtype is DType.E4M3 else self.dtype
         if self.mask_dtype is None:
-            self._set("mask_dtype", self.dtype)
-        if self.mask_dtype not in (DType.BOOL, DType.F32, self.dtype):
-            known = dict.fromkeys((DType.BOOL, self.dtype, DType.F32))
+            self._set("mask_dtype", own)
+        if self.mask_dtype not in (DType.BOOL, DType.F32, own):
+            known = dict.fromkeys((DType.BOOL, own, DType.F32))
             raise SpecError(
                 f"mask_dtype={self.mask_dtype} is not supported with dtype={self.dtype}; take one "
                 f"of {', '.join(known)}"
@@ -466,7 +490,8 @@ class Attention(Spec):
         limits += [f"pages of {self.page_size}"] if self.is_paged else []
         limits += ["mask"] if self.has_boolean_mask and self.mask_value is None else []
         kept = f" of keys within {', '.join(limits)}" if limits else ""
-        return f"out = softmax({scores}{kept}) @ V, accumulated in f32"
+        scaled = "" if self.v_scale is None else f"{self.v_scale:g} * "
+        return f"out = {scaled}softmax({scores}{kept}) @ V, accumulated in f32"
 
     @property
     def flops(self) -> int:
@@ -515,6 +540,7 @@ class Attention(Spec):
         parts += [f"cap{number_name(self.softcap)}"] if self.softcap else []
         if self.factor != 1.0 / math.sqrt(self.head):
             parts.append(f"scale{number_name(self.factor)}")
+        parts += [f"vscale{number_name(self.v_scale)}"] if self.v_scale is not None else []
         parts += ["kv_length"] if self.kv_length and not self.is_paged else []
         parts += [f"pages{self.pages}x{self.page_size}"] if self.is_paged else []
         parts += ["lse"] if self.lse else []

@@ -71,7 +71,7 @@ def attention(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> 
         first = starts("v", b, kv)
         column = at(buffers["v"], place, [first[key] for key in found], dtype)
         products = dot(exponentials, column, exact_products=False)
-        return products / total(exponentials)
+        return products / total(exponentials) * float(spec.get("v_scale", 1.0))
 
     return element
 

@@ -11,8 +11,10 @@ follows:
 - A kernel may keep a maximum that is less than m by up to `GROWTH` powers of 2, so its weights and
   their sums may be larger by this factor, and overflow.
 - Weights that are rounded for a matrix unit add `operand_error`, and half the smallest subnormal of
-  the inputs' type. A weight that is less than the smallest normal f32 may be flushed to zero, and
-  so may the factor of earlier weights when the maximum grows.
+  the inputs' type, or of f16 for e4m3. A weight that is less than the smallest normal f32 may be
+  flushed to zero, and so may the factor of earlier weights when the maximum grows.
+- The scores of e4m3 may be sums of reduced precision, whose error relative to the products is
+  `operand_error` too.
 - Both sums have `keys` terms. When the maximum grows, sums are rescaled: this adds one rounding per
   term, and the exponential cancels out of `out`.
 """
@@ -91,7 +93,7 @@ def estimate(
     v = by_batch(spec, values, "v")[b, kv][..., box[2]]
     lengths = key_counts(spec, values)[b][:, None, None]
     within = np.arange(k.shape[1]) < lengths
-    v = np.where(within.swapaxes(1, 2), v, 0.0)
+    v = np.where(within.swapaxes(1, 2), v, 0.0) * spec.get("v_scale", 1.0)
     scores, error = _scores(spec, q, k, target)
     kept = attended(spec, values, b, h, box[1])
     if spec.get("mask") is not None and spec["mask_dtype"] != "bool":
@@ -154,6 +156,8 @@ def _scores(spec: Spec, q: Values, k: Values, target: Tolerance) -> tuple[Values
     turned, scale = k.swapaxes(1, 2), spec["scale"]
     scores = scale * (q @ turned)
     products = target.factor * math.sqrt(q.shape[-1]) * unit
+    if spec["dtype"] == DType.E4M3:
+        products += target.operand_error
     error = products * abs(scale) * (np.abs(q) @ np.abs(turned))
     error = error + ROUNDINGS * unit * np.abs(scores)
     if cap := spec["softcap"]:
@@ -166,7 +170,8 @@ def _scores(spec: Spec, q: Values, k: Values, target: Tolerance) -> tuple[Values
 
 def _least(spec: Spec, target: Tolerance) -> float:
     """Return the absolute error of a weight that is rounded or flushed to zero."""
-    rounded = DType(spec["dtype"]).smallest_subnormal / 2.0 if target.operand_error else 0.0
+    dtype = DType.F16 if spec["dtype"] == DType.E4M3 else DType(spec["dtype"])
+    rounded = dtype.smallest_subnormal / 2.0 if target.operand_error else 0.0
     return max(rounded, target.accumulate.smallest_normal * 2.0**GROWTH)
 
 

@@ -153,6 +153,7 @@ def _attention(entry: KernelEntry, x: Mapping[str, Array]) -> Callable[[], objec
         np.exp(scores, out=scores)
         total = scores.sum(axis=-1, keepdims=True)
         out = np.matmul(scores, v) / np.where(total == 0.0, 1.0, total)
+        out *= spec.get("v_scale", 1.0)
         return heads_first(spec["layout"], out.reshape(batch, -1, *out.shape[3:]))
 
     return attention

@@ -271,8 +271,9 @@ def _operation(torch: Any, entry: KernelEntry, x: Mapping[str, Any], product: Pr
 
 def _attention(torch: Any, spec: Mapping[str, Any], x: Mapping[str, Any]) -> Operation:
     """Return `scaled_dot_product_attention`, with its causal kernel where nothing else masks."""
-    if spec["softcap"]:
-        raise DeviceError("torch's attention has no softcap; try against=numpy")
+    for name in ("softcap", "v_scale"):
+        if spec.get(name):
+            raise DeviceError(f"torch's attention has no {name}; try against=numpy")
     check_has_no_pages(spec)
     layouts = {"q": spec["layout"], "k": spec["kv_layout"], "v": spec["kv_layout"]}
     q, k, v = (heads_first(layout, x[name]) for name, layout in layouts.items())

@@ -27,8 +27,10 @@ HIDDEN, EMPTY = 0.2, 0.15
 #: Factors of queries: scores far apart, unchanged, or all equal.
 FACTORS = (1000.0, 1.0, 0.0, 30.0)
 SPECIAL = (np.nan, np.inf, -np.inf)
-#: Factors of queries and of the one key of equal keys, for scores of 1e9 in any type.
+#: Factors of queries and of the one key of equal keys, for scores of 1e9 in types that reach it.
 SIGNS, LARGE = (1.0, -1.0, 0.0), 2.0**13
+#: The same for e4m3, and the largest number of e4m3.
+LARGE_E4M3, LARGEST_E4M3 = 2.0**6, 448.0
 
 
 def maker(entry: KernelEntry, seed: int, make: Maker, name: str) -> Maker:
@@ -50,7 +52,8 @@ def maker(entry: KernelEntry, seed: int, make: Maker, name: str) -> Maker:
         rows = values.swapaxes(1, 2) if layout == "bshd" else values
         if name == EQUAL_KEYS and param.name != "v":
             # Sums of positive integers times a power of 2 are exact in any order.
-            rows[...] = generator.integers(1, 4, rows.shape, endpoint=True) * LARGE
+            large = LARGE_E4M3 if param.dtype is DType.E4M3 else LARGE
+            rows[...] = generator.integers(1, 4, rows.shape, endpoint=True) * large
             if param.name == "k":
                 rows[...] = rows[:1, :, :1] if table is not None else rows[:, :, :1]
             else:
@@ -60,6 +63,8 @@ def maker(entry: KernelEntry, seed: int, make: Maker, name: str) -> Maker:
         if param.name == "q":
             count = rows.shape[2]
             rows *= np.resize(FACTORS, count)[:, None]
+            if param.dtype is DType.E4M3:
+                np.clip(rows, -LARGEST_E4M3, LARGEST_E4M3, out=rows)
             chosen = generator.permutation(count)[: count // 6]
             place = generator.integers(0, rows.shape[3], len(chosen))
             rows[:, :, chosen, place] = np.resize(SPECIAL, len(chosen))

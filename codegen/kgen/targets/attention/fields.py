@@ -13,7 +13,7 @@ from kgen.targets.base import Target
 ATTENTION_FIELDS = frozenset([
     "dtype", "q", "k", "v", "out_dtype", "layout", "kv_layout", "q_strides", "k_strides",
     "v_strides", "out_strides", "causal", "diagonal", "window", "mask", "mask_dtype", "mask_value",
-    "empty_rows", "softcap", "scale", "kv_length", "lse",
+    "empty_rows", "softcap", "scale", "v_scale", "kv_length", "lse",
     "page_size", "pages",
 ])  # fmt: skip
 

@@ -68,6 +68,9 @@ SHORT_SUM_REASON = (
     "fp8 tensor cores keep about 13 bits below the largest addend (arXiv 2411.10958); sums of 128 "
     "of k are added in f32"
 )
+SHORT_SCORES_REASON = (
+    "fp8 tensor cores keep about 13 bits below the largest addend of a score (arXiv 2411.10958)"
+)
 #: ex2.approx and lg2.approx are within 2 ulp, rcp.approx within 1 (PTX ISA, "Floating Point
 #: Instructions"); a step uses two of them and a polynomial good to 2 ulp.
 FMA_TOLERANCE = Tolerance(
@@ -97,7 +100,7 @@ class CudaFamily(Family):
             dtypes=(*DTYPES, DType.S8),
             choose=lambda spec, target: candidates.choose(implicit_gemm(spec), target),
         ),
-        Operation(spec=Attention, dtypes=DTYPES, choose=attention_tiles.choose),
+        Operation(spec=Attention, dtypes=(*DTYPES, DType.E4M3), choose=attention_tiles.choose),
         Operation(spec=Elementwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.elementwise),
         Operation(spec=Rowwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.rowwise),
     )
@@ -105,7 +108,8 @@ class CudaFamily(Family):
     def dtypes(self, op: str, target: Target) -> tuple[DType, ...]:
         found = super().dtypes(op, target)
         if op == Attention.op:
-            return found if target.has("bf16_mma") else found[:2]
+            features = {DType.BF16: "bf16_mma", DType.E4M3: "fp8_mma"}
+            return tuple(d for d in found if d not in features or target.has(features[d]))
         if op != Matmul.op:
             return found
         return (*found, *(FLOATS_8 if target.has("fp8_mma") else ()), DType.S8)
@@ -181,6 +185,12 @@ class CudaFamily(Family):
             return EXACT
         if isinstance(spec, Attention) and spec.dtype is DType.F32:
             return FMA_TOLERANCE
+        if isinstance(spec, Attention) and spec.dtype is DType.E4M3:
+            return replace(
+                CUT_SUM_TOLERANCE,
+                operand_error=max(SHORT_SUM_ERROR, DType.F16.unit_roundoff),
+                reason=f"{CUT_SUMS}; {SHORT_SCORES_REASON}; weights are rounded to f16",
+            )
         if isinstance(spec, Attention):
             return replace(
                 CUT_SUM_TOLERANCE,

@@ -276,7 +276,7 @@ def _products(plan: MmaAttentionPlan, heads: int) -> tuple[int, int]:
     products = plan.warp_m * plan.schedule.block_n * heads
     nbytes = plan.schedule.block_n * heads * plan.spec.dtype.itemsize
     return (
-        products // (MMA_SHAPE * plan.instruction.depth),
+        products // (MMA_SHAPE * plan.value_instruction.depth),
         nbytes // (WARP_SIZE * MAX_ACCESS_BYTES),
     )
 

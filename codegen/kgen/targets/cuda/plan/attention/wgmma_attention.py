@@ -255,6 +255,8 @@ def obstacle(spec: Attention, target: Target) -> str | None:
         return f"{target.name} has no wgmma instruction"
     if spec.dtype is DType.F32:
         return "wgmma multiplies f32 with the precision of tf32"
+    if spec.dtype is DType.E4M3:
+        return "values of e4m3 are widened on their way, and TMA copies bytes"
     if spec.is_paged:
         return "TMA copies whole blocks of keys, and pages lie at addresses of a table"
     if spec.queries > MAX_QUERIES:

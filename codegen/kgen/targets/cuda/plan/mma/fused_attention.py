@@ -39,7 +39,7 @@ from kgen.targets.cuda.plan.epilogue.staging import (
     plan_epilogue_staging,
 )
 from kgen.targets.cuda.plan.matmul import plan_pipeline
-from kgen.targets.cuda.plan.matrix import Matrix
+from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES, Matrix
 from kgen.targets.cuda.plan.mma.fragments import (
     PIECE,
     REGISTERS_PER_PIECE,
@@ -56,6 +56,10 @@ from kgen.targets.cuda.plan.staging.tiles import SwizzledTile
 from kgen.targets.header import counted
 from kgen_runtime.values import frozen
 
+#: Most elements of a head whose queries in f16 leave registers for copies of keys and values.
+WIDENED_HEAD = 128
+#: Bytes of a register, four elements of e4m3.
+WORD_BYTES = 4
 #: Maximum, sum, limit and exponent of a row.
 ROW_REGISTERS = 4
 
@@ -96,6 +100,15 @@ class MmaAttentionPlan(TensorCoreAttentionPlan):
     @property
     def instruction(self) -> MatrixInstruction:
         return self.queries.instruction
+
+    @property
+    def value_instruction(self) -> MatrixInstruction:
+        return self.values.b.instruction
+
+    @property
+    def weight_dtype(self) -> DType:
+        """Type that weights are rounded to."""
+        return weight_dtype(self.spec)
 
     @property
     def held_registers(self) -> int:
@@ -149,7 +162,7 @@ class MmaAttentionPlan(TensorCoreAttentionPlan):
         """Steps of a product; each loads the fragments of the next one, the first its own too."""
         if isinstance(products, LaneProducts):
             return products.steps()
-        b, step = products.b, self.instruction.step
+        b, step = products.b, products.b.instruction.step
         assert isinstance(b, MmaOperand)
         last = b.k_steps[-1]
         return tuple(
@@ -192,15 +205,19 @@ def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> M
     Raises ScheduleError for blocks that do not fit.
     """
     by_lanes = isinstance(schedule, FmaAttention)
-    instruction = _instruction(spec, target, schedule)
+    of_values = _instruction(spec, weight_dtype(spec), target, schedule)
+    instruction = _instruction(spec, spec.dtype, target, schedule)
+    if instruction.made_of_f16 and spec.head <= WIDENED_HEAD:
+        # Widened once, by the copies, and not by every warp.
+        instruction = of_values
     num_threads = schedule.num_warps * target.subgroup
     matrices = matrices_of(spec, schedule)
     _check(matrices, target, schedule, num_threads)
     output = matrices.output
     inner = inner_schedule(spec, schedule, schedule.block_m // schedule.num_warps)
-    tiles = _tiles(spec, schedule, inner)
+    tiles = _tiles(spec, schedule, inner, instruction)
     copies = _copies(matrices, target, schedule, inner, tiles)
-    k_steps = range(0, inner.block_k, 1 if by_lanes else instruction.step)
+    k_steps = range(0, inner.block_k, 1 if by_lanes else of_values.step)
     head, out_head = (-(-n // PIECE) * PIECE for n in (spec.head, spec.out_head))
     # Lanes do not multiply the zeros behind a head.
     head_steps = range(0, spec.head, HEAD_STEP) if by_lanes else range(0, head, instruction.step)
@@ -212,7 +229,7 @@ def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> M
                 copy=copy,
                 tile=tile,
                 extent=extent,
-                instruction=instruction,
+                instruction=of_values if copy.name == "v" else instruction,
                 k_steps=tuple(steps),
                 k_inner=copy.name != "v",
                 is_divided=copy.name == "q",
@@ -228,7 +245,7 @@ def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> M
             strict=True,
         )
     )
-    weights = Fragments(name="p", is_a=True, extent=inner.warp_m, instruction=instruction)
+    weights = Fragments(name="p", is_a=True, extent=inner.warp_m, instruction=of_values)
     products = LaneProducts if by_lanes else Products
     scores, values = products(a=q, b=k, into="s"), products(a=weights, b=v)
     stage_bytes = k.tile.nbytes + v.tile.nbytes
@@ -277,11 +294,18 @@ def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> M
     return plan
 
 
-def _instruction(spec: Attention, target: Target, schedule: MmaAttention) -> MatrixInstruction:
-    """Return the instruction of both products. Raises ScheduleError if there is none."""
+def weight_dtype(spec: Attention) -> DType:
+    """Return the type of weights and values in the second product, to which e4m3 is widened."""
+    return DType.F16 if spec.dtype is DType.E4M3 else spec.dtype
+
+
+def _instruction(
+    spec: Attention, dtype: DType, target: Target, schedule: MmaAttention
+) -> MatrixInstruction:
+    """Return the instruction of a product. Raises ScheduleError if there is none."""
     if isinstance(schedule, FmaAttention) and spec.dtype is DType.F32:
         return MULTIPLY_ADD
-    found = instruction_of(Matmul(m=1, n=1, k=1, dtype=spec.dtype), target)
+    found = instruction_of(Matmul(m=1, n=1, k=1, dtype=dtype), target)
     if isinstance(schedule, FmaAttention) or found is None:
         other = "mma" if isinstance(schedule, FmaAttention) else "fma"
         raise ScheduleError(
@@ -306,14 +330,19 @@ def _operand(operand: MmaOperand, by_lanes: bool) -> MmaOperand:
 
 
 def _tiles(
-    spec: Attention, schedule: MmaAttention, inner: MmaMatmul
+    spec: Attention, schedule: MmaAttention, inner: MmaMatmul, instruction: MatrixInstruction
 ) -> tuple[SwizzledTile, SwizzledTile, SwizzledTile]:
     """Return the tiles of Q, K and V; V follows K in a stage."""
-    itemsize = spec.dtype.itemsize
-    head = padded(spec.head) * itemsize
+    itemsize, widened = instruction.itemsize, weight_dtype(spec).itemsize
+    head = max(instruction.step, padded(spec.head)) * itemsize
     tile = partial(SwizzledTile, itemsize=itemsize)
     k = tile(rows=schedule.block_n, row_bytes=head)
-    v = tile(rows=schedule.block_n, row_bytes=inner.block_n * itemsize, base=k.nbytes)
+    v = SwizzledTile(
+        rows=schedule.block_n,
+        row_bytes=inner.block_n * widened,
+        base=k.nbytes,
+        itemsize=widened,
+    )
     return tile(rows=schedule.block_m, row_bytes=head), k, v
 
 
@@ -326,15 +355,18 @@ def _copies(
 ) -> list[TileCopy]:
     """Return the copies of Q, K and V."""
     copies = [
-        plan_copy(
-            Matrix(access=matrices.access(name)),
-            rows=tile.rows,
-            cols=tile.row_bytes // tile.itemsize,
-            num_threads=schedule.num_warps * target.subgroup,
-            target=target,
-            allow_async=True,
-            place=tile.place,
-            stages=schedule.num_stages,
+        _widening(
+            plan_copy(
+                Matrix(access=matrices.access(name)),
+                rows=tile.rows,
+                cols=tile.row_bytes // tile.itemsize,
+                num_threads=schedule.num_warps * target.subgroup,
+                target=target,
+                allow_async=tile.itemsize == matrices.spec.dtype.itemsize,
+                place=tile.place,
+                stages=schedule.num_stages,
+            ),
+            tile,
         )
         for name, tile in zip("qkv", tiles, strict=True)
     ]
@@ -348,6 +380,24 @@ def _copies(
         for copy in copies[1:]
     )
     return [copies[0], *keyed]
+
+
+def _widening(copy: TileCopy, tile: SwizzledTile) -> TileCopy:
+    """Return the copy with units that fill at most 16 bytes of the tile, if its elements are
+    wider."""
+    factor = tile.itemsize // copy.matrix.dtype.itemsize
+    if factor == 1:
+        return copy
+    found = dataclasses.replace(
+        copy, widens=True, unit_bytes=min(copy.unit_bytes, MAX_ACCESS_BYTES // factor)
+    )
+    if found.unit_bytes < WORD_BYTES:
+        raise ScheduleError(
+            f"{copy.name} is copied {found.unit_bytes} B at a time, and e4m3 is widened "
+            f"{WORD_BYTES} B at a time; try num_warps=1, or head sizes and strides that are "
+            "multiples of 4"
+        )
+    return found
 
 
 def _pages(spec: Attention, copy: TileCopy) -> PagedTiles | None:

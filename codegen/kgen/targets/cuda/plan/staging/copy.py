@@ -63,6 +63,8 @@ class TileCopy:
     #: Whether a CTA begins at the k in register %k0, as it does with `part_k`.
     from_k0: bool = False
     pages: PagedTiles | None = None
+    #: Whether e4m3 becomes f16 between its registers and the tile.
+    widens: bool = False
 
     @property
     def begins_at_k0(self) -> bool:
@@ -262,6 +264,14 @@ class TileCopy:
     def words(self) -> Words:
         """Registers that hold a unit."""
         return Words(nbytes=self.unit_bytes)
+
+    def halves(self, word: str) -> tuple[str, str]:
+        """Return the registers with the elements of a word as f16."""
+        return f"{word}_low", f"{word}_high"
+
+    def unit_halves(self, unit: Unit) -> tuple[str, ...]:
+        """Return the registers with the elements of a unit as f16."""
+        return tuple(half for word in self.unit_words(unit) for half in self.halves(word))
 
     def unit_words(self, unit: Unit) -> tuple[str, ...]:
         return self.words.names(f"{self.name}_unit{unit.index}_")
