@@ -36,11 +36,13 @@ class CpuRenderer(LlvmRenderer):
     """Renderer of floats. SSE2 lacks two instructions: additions replace rounding to whole numbers,
     and f64 arithmetic, in which the product of two f32 is exact, replaces fused multiply-adds."""
 
+    target: Target
+    #: Functions of the module that its kernel writes itself.
+    inlined: frozenset[str] = frozenset()
+
     @property
     def native(self) -> frozenset[str]:
-        return frozenset({EXP2_NONPOSITIVE})
-
-    target: Target
+        return self.inlined | {EXP2_NONPOSITIVE}
 
     @property
     def rounds(self) -> bool:
@@ -50,7 +52,7 @@ class CpuRenderer(LlvmRenderer):
     def functions(self, *expressions: Expression) -> tuple[str, ...]:
         """Return the names of the module's functions that expressions call."""
         found = map(function_of, steps(*map(self.lowered, expressions)))
-        return tuple(sorted({name for name in found if name is not None}))
+        return tuple(sorted({name for name in found if name} - self.inlined))
 
     def lowered(self, expression: Expression) -> Expression:
         return with_nonpositive_exponentials(super().lowered(expression), self.type.dtype)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from functools import cached_property
 
-from kgen.ops import Expression, steps
 from kgen.ops import Primitive as P
+from kgen.ops import steps
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.expressions import CpuRenderer
@@ -31,18 +31,6 @@ NATIVE: Mapping[str, str] = {
 
 
 @frozen
-class FinishRenderer(CpuRenderer):
-    """Renderer that calls the functions in NATIVE as functions of the kernel's module."""
-
-    @property
-    def native(self) -> frozenset[str]:
-        return super().native | {*NATIVE}
-
-    def functions(self, *expressions: Expression) -> tuple[str, ...]:
-        return tuple(name for name in super().functions(*expressions) if name not in NATIVE)
-
-
-@frozen
 class Finish:
     """Epilogue of a vector of sums: its arguments, functions and types."""
 
@@ -63,8 +51,9 @@ class Finish:
         return "gelu" in self.natives
 
     @property
-    def _renderer(self) -> FinishRenderer:
-        return FinishRenderer(type=self.compute.floats, target=self.target)
+    def _renderer(self) -> CpuRenderer:
+        """Renderer that calls the functions in NATIVE as functions of the kernel's module."""
+        return CpuRenderer(type=self.compute.floats, target=self.target, inlined=frozenset(NATIVE))
 
     def finished(self, prefix: str, sums: str, loaded: Mapping[str, str]) -> Rendered:
         """Return the lines that apply the epilogue to a vector of sums. `loaded` maps stems of

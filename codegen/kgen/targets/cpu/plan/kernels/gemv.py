@@ -243,18 +243,14 @@ class OuterPlan(MatmulPlan):
             left_from=k - k % kc % parts,
         )
 
-    @property
-    def whole_products(self) -> OuterProducts:
-        return OuterProducts(count=self.schedule.parts, group=self.rows_of_b.group)
-
-    @property
-    def left_products(self) -> OuterProducts:
-        return OuterProducts(count=self.depth.left, group=self.rows_of_b.group)
+    def products_of(self, count: int) -> OuterProducts:
+        return OuterProducts(count=count, group=self.rows_of_b.group)
 
     @property
     def products(self) -> tuple[OuterProducts, ...]:
-        whole = (self.whole_products,) if self.spec.k >= self.schedule.parts else ()
-        return (*whole, self.left_products) if self.depth.left else whole
+        parts, left = self.schedule.parts, self.depth.left
+        counts = [*[parts] * (self.spec.k >= parts), *[left] * (left > 0)]
+        return tuple(map(self.products_of, counts))
 
     @property
     def fetch_offsets(self) -> tuple[int, ...]:
@@ -263,13 +259,9 @@ class OuterPlan(MatmulPlan):
         offsets = (i * row for i in range(1, self.schedule.prefetch + 1))
         return tuple(offset for offset in offsets if self.reaches(ConstantOperand.B, offset))
 
-    @property
-    def strips(self) -> tuple[VectorPart, ...]:
-        return vector_parts(self.schedule.nr, self.rows_of_b.strip)
-
-    @property
-    def edge_strips(self) -> tuple[VectorPart, ...]:
-        return vector_parts(self.spec.n % self.schedule.nr, self.rows_of_b.strip)
+    def strips(self, *, is_edge: bool) -> tuple[VectorPart, ...]:
+        columns = self.spec.n % self.schedule.nr if is_edge else self.schedule.nr
+        return vector_parts(columns, self.rows_of_b.strip)
 
     @property
     def columns_stepped(self) -> str:

@@ -13,10 +13,11 @@ from kgen.targets.cpu.plan.tiles.dots import Dot
 from kgen.targets.cpu.plan.tiles.folds import Fold, folds
 from kgen.targets.cpu.plan.tiles.tile import Row, tile_rows
 from kgen.targets.cpu.plan.vectors import Access, Vector
+from kgen.targets.powers_of_two import RoundingUnit
 from kgen_runtime.values import frozen
 
 #: Rows whose sums are folded together, which saves most instructions of separate folds.
-START_ROWS = 4
+START_ROWS = RoundingUnit(4)
 #: Bytes per start value.
 START_BYTES = 4
 
@@ -84,20 +85,8 @@ class Starts:
     def has_single_rows(self) -> bool:
         return self.blocking.m.varies or self.blocking.m.first % START_ROWS > 0
 
-    @property
-    def rows(self) -> StartRows:
-        return self._rows("s", START_ROWS)
-
-    @property
-    def row(self) -> StartRows:
-        return self._rows("sr", 1)
-
-    @property
-    def tail_row(self) -> StartRows:
-        """Single row in the last block of K."""
-        return self._rows("st", 1)
-
-    def _rows(self, name: str, count: int) -> StartRows:
+    def rows(self, name: str, count: int) -> StartRows:
+        """Return `count` rows, or a row in the last block of K, whose names begin with `name`."""
         rows = tile_rows(count, self.a_row, 0)
         tail = ".all" if self.tail and not self.tail_is_last else ""
         added = [f"%{name}.sums_{row.name}{tail}" for row in rows]

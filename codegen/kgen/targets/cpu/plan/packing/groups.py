@@ -7,13 +7,7 @@ from __future__ import annotations
 
 from kgen.targets.cpu.plan.addresses import Tensors
 from kgen.targets.cpu.plan.extents import Blocking
-from kgen.targets.cpu.plan.packing.panel import (
-    PanelFormat,
-    PanelsOfB,
-    PanelVector,
-    interleave,
-    panel,
-)
+from kgen.targets.cpu.plan.packing.panel import PanelFormat, PanelsOfB, interleave
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.values import frozen
 
@@ -44,6 +38,8 @@ class GroupsOfB(PanelsOfB):
     """B packed in panels of [kc / group][nr] groups along K, with zeros past K and N. `row` is the
     access to a vector of columns in a row of B. A panel's depth is a multiple of `k_unit`.
     `k_stride` is the number of bytes from one k to the next in B."""
+
+    pads = True
 
     group: int
     row: Access
@@ -125,15 +121,6 @@ class GroupsOfB(PanelsOfB):
     def last_block_differs(self) -> bool:
         """Whether packed B ends with a partial group or with padding."""
         return self.k_left > 0 or self.last.is_padded
-
-    def panel_of(self, columns: int) -> tuple[PanelVector, ...]:
-        return panel(
-            columns,
-            vectors=self.blocking.schedule.nr // self.width,
-            count=self.width,
-            stride=self.column_stride,
-            step=self.packed.bytes,
-        )
 
     @property
     def groups_transposed(self) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 from kgen.spec import ConstantOperand, DType, Matmul
 from kgen.targets.cpu.plan.cpu_plan import Buffer
@@ -88,6 +89,9 @@ class PanelVector:
 class PanelsOfB(ABC):
     """B packed in panels of nr columns; columns are `column_stride` bytes apart in B."""
 
+    #: Whether a packed panel at the edge has as many vectors as the others.
+    pads: ClassVar[bool] = False
+
     blocking: Blocking
     is_prepacked: bool
     column_stride: int
@@ -103,13 +107,18 @@ class PanelsOfB(ABC):
     def pack_row(self) -> int:
         """Bytes per row of a packed panel."""
 
+    @property
     @abstractmethod
-    def panel_of(self, columns: int) -> tuple[PanelVector, ...]: ...
+    def width(self) -> int:
+        """Columns per vector."""
 
     def panel(self, *, is_edge: bool) -> tuple[PanelVector, ...]:
         """Return the vectors of a whole panel, or of the one at the right edge."""
-        nr = self.blocking.schedule.nr
-        return self.panel_of(self.blocking.spec.n % nr if is_edge else nr)
+        nr, count = self.blocking.schedule.nr, self.width
+        columns = self.blocking.spec.n % nr if is_edge else nr
+        vectors = nr // count if self.pads else -(-columns // count)
+        step = self.pack_row * count // nr
+        return panel(columns, vectors=vectors, count=count, stride=self.column_stride, step=step)
 
     def transpose(self, column: PanelVector) -> PanelTranspose:
         """Return the in-register transpose of a vector of columns that are contiguous along K."""
@@ -155,14 +164,9 @@ class WidenedB(PanelsOfB):
         order = f"{self.vector.scalar} [kc][nr], {self.pack_row} B per row"
         return Buffer(name="%b.pack", holds=order, bytes=panels * self.panel_bytes)
 
-    def panel_of(self, columns: int) -> tuple[PanelVector, ...]:
-        return panel(
-            columns,
-            vectors=-(-columns // self.vector.count),
-            count=self.vector.count,
-            stride=self.column_stride,
-            step=self.vector.bytes,
-        )
+    @property
+    def width(self) -> int:
+        return self.vector.count
 
     @property
     def runs(self) -> AxisUnits:
