@@ -413,10 +413,8 @@ def plan_split(spec: Matmul, target: Target, schedule: CpuSplitMatmul) -> BlisPl
             "mainloop=split-k keeps partial sums in a workspace; "
             "try sums_in_out=0, tasks_per_pass=1"
         )
-    same = {field.name: getattr(schedule, field.name) for field in dataclasses.fields(CpuMatmul)}
-    plain = plan_blis(spec, target, CpuMatmul(**same))
-    template = "cpu/matmul_split.ll.j2"
-    plan = dataclasses.replace(plain, schedule=schedule, template=template)
+    plain = plan_blis(spec, target, schedule)
+    plan = dataclasses.replace(plain, template="cpu/matmul_split.ll.j2")
     assert plan.slices is not None
     if plan.slices.count < 2:
         raise ScheduleError(

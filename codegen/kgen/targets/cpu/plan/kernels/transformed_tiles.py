@@ -28,7 +28,6 @@ from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, check_mul
 from kgen.targets.cpu.plan.finishing import finishing_vector
 from kgen.targets.cpu.plan.matmul import Accumulators, check_ahead, check_stack, padded
 from kgen.targets.cpu.plan.packing.packed_a import PackedA
-from kgen.targets.cpu.plan.tiles.panels import PanelPacking
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, TileLoop, check_tile
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen.targets.header import counted
@@ -125,10 +124,6 @@ class WinogradPlan(TiledPlan):
         return False
 
     @cached_property
-    def packing(self) -> PanelPacking:
-        return PanelPacking(blocking=self.blocking, packs=False)
-
-    @cached_property
     def loop(self) -> TileLoop:
         _, row, column = self.tensors.b_strides
         a_m, a_k = self.a_pack.steps
@@ -145,7 +140,8 @@ class WinogradPlan(TiledPlan):
             steps=self.blocking.k.size,
         )
 
-    def operand_buffers(self) -> tuple[Buffer, ...]:
+    @property
+    def buffers(self) -> tuple[Buffer, ...]:
         t, tiles, steps = self.transforms, self.image_tiles, self.position
         on_stack = not self.schedule.in_workspace
         a = f"transformed tiles, [{t.positions}][mc][kc], {self.a_pack.row} B per row"
@@ -156,10 +152,6 @@ class WinogradPlan(TiledPlan):
             Buffer(name="%patch", holds="inputs of a cut tile", bytes=tiles.patch_bytes),
             Buffer(name="%block", holds="outputs of a tile", bytes=tiles.block_bytes),
         )
-
-    @property
-    def buffers(self) -> tuple[Buffer, ...]:
-        return self.operand_buffers()
 
     @property
     def masked_accesses(self) -> set[Vector]:

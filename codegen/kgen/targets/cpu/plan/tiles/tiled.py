@@ -77,12 +77,12 @@ class TiledPlan(MatmulPlan):
         return ""
 
     @cached_property
-    @abstractmethod
-    def packing(self) -> PanelPacking: ...
+    def packing(self) -> PanelPacking:
+        return PanelPacking(blocking=self.blocking, packs=False)
 
-    @abstractmethod
     def operand_buffers(self) -> tuple[Buffer, ...]:
         """Buffers other than the block of accumulators, in their order on the stack."""
+        return ()
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
