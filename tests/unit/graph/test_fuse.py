@@ -434,3 +434,13 @@ def test_a_long_chain_is_several_kernels() -> None:
     calls = lowered(m.model(y)).calls
     depths = [depth(at) for call in calls for at in formulas(call.spec.expression).values()]  # type: ignore[attr-defined]
     assert max(depths) <= DEEPEST and sum(depths) == 181
+
+
+@pytest.mark.parametrize("shape", [(6,), (1, 1, 6)])
+def test_scales_of_channels_are_no_gates(shape: tuple[int, ...]) -> None:
+    """A norm's scale, of one axis or with those of the sequence, stays with its norm."""
+    m = Maker()
+    scale = m.add("Sigmoid", m.input("scale", shape))
+    x = m.add("Mul", m.input("x", (1, 200, 6)), scale)
+    graph = graph_of(imported(m.model(m.add("MatMul", x, m.weight(6, 4))), {}, OPERATORS))
+    assert (gated(graph) is graph) == (len(shape) == 1)

@@ -46,8 +46,10 @@ def _gate(graph: Graph, product: ProductNode) -> tuple[GraphValue, GraphValue] |
     image, gate = sorted(factors, key=lambda value: math.prod(value.shape), reverse=True)
     if a.dtype.is_integer or {image.dtype, gate.dtype, b.dtype} != {a.dtype}:
         return None
+    if gate.rank != a.rank or a.rank < 2:
+        return None
     images, *between, channels = gate.shape
-    fits = image.shape == a.shape and gate.rank == a.rank and channels == a.shape[-1]
+    fits = image.shape == a.shape and channels == a.shape[-1]
     if not fits or set(between) > {1} or isinstance(gate.operation, SourceNode):
         return None
     is_larger = math.prod(a.shape) > PASSES * images * math.prod(b.shape)
