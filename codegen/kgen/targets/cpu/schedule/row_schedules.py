@@ -157,7 +157,7 @@ def _block(conv: Conv2d, target: Target, tile: int) -> tuple[int, int]:
     near = TargetCore(target=target).l1
 
     def most_channels(columns: int) -> int:
-        return int(near / _channel_bytes(conv, columns)) // vector * vector
+        return int(near / _channel_bytes(conv, columns))
 
     if most_channels(width) >= outputs:
         return 0, 0
@@ -167,7 +167,7 @@ def _block(conv: Conv2d, target: Target, tile: int) -> tuple[int, int]:
         return -(-tiles // -(-tiles // most)) * tile, 0
     is_narrow = most_channels(width) * conv.dtype.itemsize < 2 * LINE_BYTES
     columns = tile if is_narrow and tiles > 1 else 0
-    most = most_channels(columns or width)
+    most = most_channels(columns or width) // vector * vector
     if not most:
         return 0, 0
     blocks = -(-outputs // most)
