@@ -122,6 +122,66 @@ def test_tiles_leave_out_padding(name: str, blocks: dict[str, int]) -> None:
     check(PADDED[name], V3, **blocks)
 
 
+#: Windows that tiles read in place, and blocks: a row of the output, and a part of a segment.
+IN_PLACE: dict[str, tuple[Conv2d, dict[str, int]]] = {
+    "several images": (
+        conv((2, 8, 5, 8), (16, 8, 3, 3), padding=1, constant=("b",), epilogue="relu(x + bias)"),
+        {"mr": 2, "mc": 8, "kc": 8},
+    ),
+    "rows of the kernel": (
+        conv((1, 8, 4, 6), (9, 8, 3, 3), padding=1), {"mr": 3, "mc": 6, "kc": 24},
+    ),
+    "stride": (
+        conv((1, 8, 5, 11), (8, 8, 3, 5), stride=(2, 3), padding=(0, 4), constant=("b",)),
+        {"mr": 5, "mc": 5, "kc": 40},
+    ),
+    "dilation": (
+        conv((2, 8, 7, 6), (8, 8, 3, 3), padding=3, dilation=3), {"mr": 3, "mc": 6, "kc": 8},
+    ),
+    "more padding than a tile": (
+        conv((1, 8, 3, 4), (8, 8, 2, 7), padding=(1, 5), constant=("b",)),
+        {"mr": 2, "mc": 8, "kc": 8},
+    ),
+    "one axis, f64": (
+        conv((2, 4, 12), (8, 4, 5), padding=2, dtype="f64"), {"mr": 4, "mc": 12, "kc": 4},
+    ),
+    "three axes": (
+        conv((1, 8, 3, 2, 4), (8, 8, 3, 2, 3), padding=1), {"mr": 2, "mc": 4, "kc": 24},
+    ),
+    "no padding": (conv((1, 8, 5, 6), (8, 8, 2, 3), constant=("b",)), {"mr": 4, "mc": 4, "kc": 24}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_tiles_read_windows_in_place(name: str) -> None:
+    spec, fields = IN_PLACE[name]
+    check(spec, V3, pack_a=0, nr=8, nc=8, **fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (
+            {"mc": 12, "mr": 3},
+            r"^mc=12: pack_a=0 requires mc=6 \(row of the output\); try pack_a=1$",
+        ),
+        (
+            {"mc": 6, "mr": 6, "kc": 16},
+            r"^kc=16: .* requires a divisor of 24 \(window\); try pack_a=1$",
+        ),
+        ({"mc": 6, "mr": 3, "kc": 72}, r"^kc=72: pack_a=0 requires a divisor of 24"),
+    ],
+)
+def test_blocks_that_are_no_rows(fields: dict[str, int], message: str) -> None:
+    spec, blocks = IN_PLACE["rows of the kernel"]
+    fields = {**blocks, "pack_a": 0, "nr": 8, "nc": 8, **fields}
+    with pytest.raises(KgenError, match=message):
+        pipeline.plan_with(spec, targets.find(V3), fields)
+    grouped = dataclasses.replace(spec, weights=(10, 4, 3, 3), groups=2)
+    with pytest.raises(KgenError, match=r"^pack_a=0 requires images of f32 or f64 in one group"):
+        pipeline.plan_with(grouped, targets.find(V3), {**blocks, "pack_a": 0, "nr": 8, "nc": 8})
+
+
 def depthwise(input_: tuple[int, ...], *kernel: int, multiplier: int = 1, **fields: Any) -> Conv2d:
     channels = input_[1]
     given = {"groups": channels, "weight_layout": "hwio"} | fields
@@ -435,11 +495,6 @@ def test_every_target_has_a_schedule_for_its_dtypes(target: str, constant: Any) 
         for layout in ("nhwc", "nchw"):
             fields = {"dtype": dtype, "layout": layout, "weight_layout": "oihw"}
             pipeline.plan(conv((1, 300, 9, 9), (20, 300, 3, 3), **fields), found)
-
-
-def test_windows_are_not_read_in_place() -> None:
-    with pytest.raises(KgenError, match="pack_a=0 requires an A that is a matrix"):
-        check(EDGES["dilation 3"], pack_a=0)
 
 
 def test_single_pixels_are_a_matmul() -> None:

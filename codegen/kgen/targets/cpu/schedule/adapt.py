@@ -16,6 +16,7 @@ from kgen.targets.cpu.plan.amx.tiles import tile_k
 from kgen.targets.cpu.plan.finishing import finishing_vector
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS
 from kgen.targets.cpu.plan.kernels.inner_operands import is_inner
+from kgen.targets.cpu.plan.packing.packed_windows import reads_rows
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.plan.tiles.tiled import tallest_tile
 from kgen.targets.cpu.schedule.cost_model import best, packed_operands
@@ -52,6 +53,8 @@ def completed(
     kept = {*given, *(("ahead",) if "mainloop" in given else ())}
     if isinstance(spec, Conv2d):
         kept |= packed_operands(spec).keys()
+        if reads_rows(spec) and "pack_a" not in given:
+            fields.pop("pack_a", None)
         spec = implicit_gemm(spec)
     return _first(spec, target, schedule, [*_fewer(fields, kept)][1:3])
 

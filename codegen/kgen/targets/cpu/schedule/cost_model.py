@@ -44,6 +44,8 @@ from kgen.targets.cpu.plan.packing.mapped_b import maps_b
 from kgen.targets.cpu.plan.packing.packed_windows import (
     depth_inside,
     mainloop_of_windows,
+    reads_rows,
+    row_step,
     segment_of,
 )
 from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
@@ -94,7 +96,7 @@ def _terms(
 def packed_operands(conv: Conv2d) -> Fixed:
     """Return the packing of the operands of a convolution that are no matrices."""
     gemm = gemms.implicit_gemm(conv)
-    windows = {"pack_a": 1} if gemms.are_windows(gemm) else {}
+    windows = {"pack_a": 1} if gemms.are_windows(gemm) and not reads_rows(conv) else {}
     return windows | ({"pack_b": 1} if maps_b(gemm) else {})
 
 
@@ -336,11 +338,17 @@ def _blocked(loop: _Loop) -> EventCounts:
     in_page = min(1.0, loop.b_stride / PAGE_BYTES)
     misses = in_rows * (depth * in_page > TLB_PAGES)
     a_item = np.where(packs_a, packed, spec.dtype.itemsize)
-    a_lines, a_row = spec.m * spec.k * a_item / LINE_BYTES, spec.k * spec.dtype.itemsize
-    a_stride = spec.a_strides[1] * spec.dtype.itemsize
-    held, run = np.where(keeps_b, spec.m, rows), depth * a_item
+    # Windows that tiles read in place overlap.
+    in_place, a_step = ~packs_a & (segment_of(spec) > 0), _a_step(spec)
+    own = np.where(in_place, np.minimum(a_step / depth, 1.0), 1.0)
+    a_lines, a_row = own * spec.m * spec.k * a_item / LINE_BYTES, own * spec.k * spec.dtype.itemsize
+    a_stride = a_step * spec.dtype.itemsize
+    held, run = np.where(keeps_b, spec.m, rows), own * depth * a_item
     a_level = loop.core.level_of_rows(held, run, np.where(packs_a, run, a_stride), depth * row)
     a_again = a_lines * (panels - 1)
+    # The tiles at both ends of an image row read a padded copy of theirs.
+    ends = spec.m / mc * deep * np.minimum(mc / mr, 2)
+    strips = ends * ((mr - 1) * a_step + depth) * spec.dtype.itemsize / LINE_BYTES
     leaves = (loop.core.level(held * a_row) == 2) & ~keeps_b
 
     # Unless sums are in out or in AMX tiles, a pass over scratch memory finishes them.
@@ -369,7 +377,7 @@ def _blocked(loop: _Loop) -> EventCounts:
         "b_far": again * (panel_level == 2),
         "conflicts": a_again * (a_level > 0) * ~packs_a * (a_stride % CONFLICT_BYTES == 0)
         + loop.b_lines * (row_tiles - down) * in_rows * (loop.b_stride % CONFLICT_BYTES == 0),
-        "pack_a": packs_a * across * a_lines,
+        "pack_a": across * (packs_a * a_lines + in_place * strips),
         "pack_b": packs_b * times * b_lines,
         "kept_l2": kept * (kept_level == 1),
         "kept_far": kept * (kept_level == 2),
@@ -391,10 +399,18 @@ def _blocked(loop: _Loop) -> EventCounts:
         "waits": loop.b_lines * np.minimum(mr, spec.m),
         "streams": runs * np.log2(1 if spec.constant else depth),
         "pages": misses * spec.k * panels * in_page * (row_tiles - down + 1),
-        "a_runs": spec.m * deep, "out_runs": spec.m * panels,
+        "a_runs": spec.m * deep / np.where(in_place, mc, 1), "out_runs": spec.m * panels,
     }  # fmt: skip
     reads |= {name: times * runs for name, runs in loop.runs_of_blocks(columns).items()}
     return loop.counts(busy, events, ways, reads, times, apart=moved)
+
+
+def _a_step(spec: Matmul) -> int:
+    """Return the elements from one row of A to the next in memory; rows may be windows."""
+    if not segment_of(spec):
+        return spec.a_strides[1]
+    assert isinstance(spec, gemms.ImplicitGemm)
+    return row_step(spec.operation)
 
 
 def _inside(loop: _Loop) -> Cycles:

@@ -42,7 +42,7 @@ from kgen.targets.cpu.plan.matmul import MOST_PADDING
 from kgen.targets.cpu.plan.packing.compensation import START_BYTES
 from kgen.targets.cpu.plan.packing.mapped_b import mapped_bytes
 from kgen.targets.cpu.plan.packing.packed_a import ROW_PADDING
-from kgen.targets.cpu.plan.packing.packed_windows import segment_of
+from kgen.targets.cpu.plan.packing.packed_windows import reads_rows, segment_of, strip_pitch
 from kgen.targets.cpu.plan.packing.panel import b_is_packed
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 
@@ -96,14 +96,27 @@ def _widths(n: int) -> tuple[int, ...]:
 
 
 def _tiles(
-    table: MatmulTable, spec: Matmul, target: Target, count: int, extra: Column | int
+    table: MatmulTable,
+    spec: Matmul,
+    target: Target,
+    count: int,
+    extra: Column | int,
+    divided: int = 0,
 ) -> Mask:
-    """Add register tiles of vectors of `count` columns; `extra` registers serve other purposes."""
+    """Add register tiles of vectors of `count` columns; `extra` registers serve other purposes.
+    Their rows divide `divided`, if it is given."""
     registers = target.limits["vector_registers"] - 2 - extra
     table.put(nr=table["vectors_nr"] * count)
     vectors = np.maximum(table["nr"] // count, 1)
-    table.put(mr=balanced(spec.m, np.maximum(registers // vectors - 1 - table["less_mr"], 1)))
+    most = np.maximum(registers // vectors - 1 - table["less_mr"], 1)
+    table.put(mr=_divisor(divided, most) if divided else balanced(spec.m, most))
     return ((table["mr"] + 1) * vectors <= registers) & (table["nr"] % count == 0)
+
+
+def _divisor(extent: int, most: Column) -> Column:
+    """Return the largest divisor of an extent up to `most`."""
+    divisors = np.array([n for n in range(1, extent + 1) if extent % n == 0])
+    return divisors[np.searchsorted(divisors, most, side="right") - 1]
 
 
 def _blocks(table: MatmulTable, spec: Matmul, unit: Column | int, k_unit: int) -> None:
@@ -134,6 +147,22 @@ def _block_axes(spec: Matmul, *, must_pack_a: bool, must_pack_b: bool) -> dict[s
 
 def _blis(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     """Return multiply-adds of vectors (`blis`; `ahead` if tiles prefetch B)."""
+    if segment_of(spec):
+        return None if fixed.get("pack_a") == 0 else _multiply_adds(spec, target, fixed)
+    return _multiply_adds(spec, target, fixed)
+
+
+def _image_rows(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
+    """Return multiply-adds of vectors whose tiles read windows in place, from rows of images."""
+    if not (segment_of(spec) and isinstance(spec, ImplicitGemm) and reads_rows(spec.operation)):
+        return None
+    own = {"pack_a": 0, "mc": spec.operation.out_sizes[-1]}
+    if any(fixed.get(name, value) != value for name, value in own.items()):
+        return None
+    return _multiply_adds(spec, target, {**fixed, **own})
+
+
+def _multiply_adds(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     instruction, stack = dot_for(spec.dtype, target), target.limits["stack_bytes"]
     multiplies_bytes = bool(instruction) and spec.dtype is DType.S8
     if spec.has_blocks or multiplies_bytes or limb_parts.packed_otherwise(spec, target):
@@ -141,11 +170,14 @@ def _blis(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     widens, gathers = spec.dtype is not spec.accumulate, spec.layout.b_transposed
     if spec.constant and gathers and not b_is_packed(spec):
         return None
-    axes = _block_axes(spec, must_pack_a=widens, must_pack_b=gathers)
+    in_place = segment_of(spec) > 0 and fixed.get("pack_a") == 0
+    must_pack_a = widens or (segment_of(spec) > 0 and not in_place)
+    axes = _block_axes(spec, must_pack_a=must_pack_a, must_pack_b=gathers)
     table = MatmulTable(kinds.AheadMatmul, fixed, **axes, sums=SUMS, fetch=(0, 1, 2, 3))
     count = finishing_vector(spec, target, spec.n).count
     pairs = has_pairs(spec) and not instruction
-    fits = _tiles(table, spec, target, count, np.maximum(table["vectors_nr"], 2) if pairs else 0)
+    extra = np.maximum(table["vectors_nr"], 2) if pairs else 0
+    fits = _tiles(table, spec, target, count, extra, fixed["mc"] if in_place else 0)
     if pairs:
         # With a single vector, LLVM keeps elements of several rows in registers, and spills.
         fits &= (table["nr"] > count) | (2 * table["mr"] < target.limits["vector_registers"])
@@ -169,6 +201,10 @@ def _blis(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     itemsize = spec.accumulate.itemsize
     runs, length = (kc, mc) if by_columns else (mc, kc)
     scratch = table["pack_a"] * runs * (rounded_up(length, count) * itemsize + ROW_PADDING)
+    if in_place:
+        assert isinstance(spec, ImplicitGemm)
+        fits &= blocked & (segment_of(spec) % kc == 0)
+        scratch = mc * strip_pitch(spec.operation, table["mr"], kc, count, itemsize)
     panel = kc * table["nr"] * itemsize
     _put_kept(table, spec, panel, scratch, stack)
     scratch = scratch + table["pack_b"] * panel + widens * mapped_bytes(spec, kc, table["nr"])
@@ -444,6 +480,7 @@ def _streams(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
 
 _MAINLOOPS: Mapping[tuple[str, ...], Callable[[Matmul, Target, Fixed], MatmulSpace | None]] = {
     ("blis", "ahead"): _blis,
+    ("ahead", "blis"): _image_rows,
     ("split-k",): _split,
     ("winograd",): _winograd,
     ("dot",): _dot,

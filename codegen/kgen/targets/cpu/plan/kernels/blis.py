@@ -14,7 +14,7 @@ from kgen.targets.cpu.plan.finishing import finishing_vector
 from kgen.targets.cpu.plan.matmul import Accumulators, check_ahead
 from kgen.targets.cpu.plan.packing.mapped_b import mapped_b, maps_b
 from kgen.targets.cpu.plan.packing.packed_a import PackedA
-from kgen.targets.cpu.plan.packing.packed_windows import depth_inside
+from kgen.targets.cpu.plan.packing.packed_windows import check_rows, depth_inside
 from kgen.targets.cpu.plan.packing.panel import PanelFormat, WidenedB, b_is_packed
 from kgen.targets.cpu.plan.tiles.panels import PanelPacking
 from kgen.targets.cpu.plan.tiles.tile import RegisterTile, Row
@@ -212,6 +212,8 @@ class BlisPlan(TiledPlan):
 
     def operand_buffers(self) -> tuple[Buffer, ...]:
         found = (self.a_pack.buffer(self.a_pack.packed.scalar),) if self.schedule.pack_a else ()
+        if self.a_pack.image_rows:
+            found = (self.a_pack.image_rows.buffer,)
         if self.schedule.pack_b:
             found = (*found, self.b_pack.buffer(self.packing.panels))
         mapped = self.packing.mapped
@@ -229,7 +231,7 @@ class BlisPlan(TiledPlan):
         _, a_m, a_k = self.tensors.a_strides
         windows = self.a_pack.windows
         return self.tile_loop(
-            a=self.a_pack.steps if self.schedule.pack_a else (a_m, a_k),
+            a=self.a_pack.steps if self.schedule.pack_a or windows else (a_m, a_k),
             b_row=self.b_pack.pack_row if self.schedule.pack_b else row,
             b_step=self.b_pack.vector.bytes
             if self.schedule.pack_b
@@ -238,6 +240,7 @@ class BlisPlan(TiledPlan):
             step=PAIR if self.pairs else 1,
             depth=1,
             inside=None if windows is None or self.pairs else depth_inside(windows.conv),
+            in_place=self.a_pack.image_rows is not None,
         )
 
     @cached_property
@@ -329,8 +332,8 @@ def takes_rows_once(plan: BlisPlan) -> bool:
 def check_packing(plan: BlisPlan) -> None:
     """Raise ScheduleError unless operands that cannot be read in place are packed."""
     spec = plan.spec
-    if not plan.schedule.pack_a and plan.a_pack.windows:
-        raise ScheduleError("pack_a=0 requires an A that is a matrix, not windows; try pack_a=1")
+    if plan.a_pack.image_rows:
+        check_rows(plan.schedule, plan.a_pack.image_rows.windows.conv)
     if not plan.schedule.pack_a and not plan.a.is_wide:
         raise ScheduleError(
             f"pack_a=0 requires an A of {spec.accumulate}, not {spec.dtype}; try pack_a=1"

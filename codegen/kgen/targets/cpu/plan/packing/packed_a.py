@@ -9,7 +9,7 @@ from kgen.targets.base import Target
 from kgen.targets.contraction.implicit_gemm import ImplicitGemm, are_windows
 from kgen.targets.cpu.plan.cpu_plan import Buffer
 from kgen.targets.cpu.plan.extents import AxisUnits, BlockedAxis, Blocking
-from kgen.targets.cpu.plan.packing.packed_windows import MASKED_BITS, WindowedA
+from kgen.targets.cpu.plan.packing.packed_windows import MASKED_BITS, ImageRows, WindowedA
 from kgen.targets.cpu.plan.packing.panel import RegisterTranspose, register_transpose
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.values import frozen
@@ -71,6 +71,8 @@ class PackedA:
     def steps(self) -> tuple[int, int]:
         """Bytes in packed A from one m to the next, and from one k to the next."""
         size = self.packed.itemsize
+        if self.image_rows:
+            return self.image_rows.step_bytes, size
         return (size, self.row) if self.by_columns else (self.row, size)
 
     @property
@@ -108,3 +110,10 @@ class PackedA:
             loads_by_mask=8 * self.run.itemsize >= min(least, default=MASKED_BITS["avx2"]),
             clears_end=self.has_zeros and self.runs.tail > 0,
         )
+
+    @cached_property
+    def image_rows(self) -> ImageRows | None:
+        """Windows that tiles read in place; None if A is packed, or a matrix."""
+        if self.windows is None or self.blocking.schedule.pack_a:
+            return None
+        return ImageRows(windows=self.windows)

@@ -11,21 +11,28 @@ from __future__ import annotations
 import itertools
 import math
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
-from kgen.spec import Conv2d, Matmul
+from kgen.errors import ScheduleError
+from kgen.schedule import BlockedMatmul
+from kgen.spec import Conv2d, DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.contraction.access import images
 from kgen.targets.contraction.implicit_gemm import ImplicitGemm, are_windows, implicit_gemm
 from kgen.targets.contraction.window_axes import KernelAxis, WindowAxis, kernel_axes, window_axes
 from kgen.targets.cpu.plan.amx.tiles import tile_product
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer
 from kgen.targets.cpu.plan.extents import BlockedAxis, Blocking
 from kgen.targets.cpu.plan.packing.mapped_b import maps_b
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.values import frozen
 
+#: Integers, or arrays of them.
+T = TypeVar("T", int, npt.NDArray[np.int64])
 #: Most vectors of a window that are copied without loops.
 MOST_UNROLLED = 48
 #: Bits of the narrowest elements that x86 loads under a computed mask, by feature.
@@ -260,3 +267,92 @@ class WindowedA:
     @property
     def k_first(self) -> str:
         return "%k0" if self.blocking.k.is_split else "0"
+
+
+def reads_rows(conv: Conv2d) -> bool:
+    """Return whether tiles may read windows in place: rows of f32 or f64 images of one group."""
+    return conv.groups == 1 and conv.dtype in (DType.F32, DType.F64) and not conv.transforms
+
+
+def row_step(conv: Conv2d) -> int:
+    """Return the elements from one window to the next in a row of an image."""
+    return conv.strides[-1] * conv.channels
+
+
+def strip_pitch(conv: Conv2d, mr: T, kc: T, vector: int, itemsize: int) -> T:
+    """Return the bytes of strips for each row of A, for tiles of `mr` rows: whole lines. Padding is
+    filled with whole vectors."""
+    size = ((mr - 1) * row_step(conv) + kc + vector) * itemsize
+    return -(-size // (mr * LINE_BYTES)) * LINE_BYTES
+
+
+@frozen
+class ImageRows:
+    """A read in place from the images of a convolution: a block of A is a row of the output.
+
+    A block of K is a part of a segment, so that the windows of a block are `step` elements apart
+    in a row of the image. A tile with windows that reach past the ends of that row reads a copy
+    with padding, a strip: `pitch` bytes for each of its rows of A.
+    """
+
+    windows: WindowedA
+
+    @property
+    def step(self) -> int:
+        return row_step(self.windows.conv)
+
+    @property
+    def step_bytes(self) -> int:
+        return self.step * self.windows.elements.itemsize
+
+    def elements(self, rows: int) -> int:
+        """Return the elements of the strip of a tile of so many rows."""
+        return (rows - 1) * self.step + self.windows.blocking.k.block
+
+    @property
+    def pitch(self) -> int:
+        blocking, vector = self.windows.blocking, self.windows.vector
+        mr, kc = blocking.schedule.mr, blocking.k.block
+        return strip_pitch(self.windows.conv, mr, kc, vector.count, vector.itemsize)
+
+    @property
+    def buffer(self) -> Buffer:
+        holds = f"{self.windows.vector.scalar} strips of padded image rows"
+        bytes_ = self.windows.blocking.schedule.mc * self.pitch
+        return Buffer(name="%a.strips", holds=holds, bytes=bytes_)
+
+    @property
+    def outer_axes(self) -> tuple[WindowAxis, ...]:
+        return self.windows.axes[:-1]
+
+    @property
+    def along(self) -> WindowAxis:
+        return self.windows.axes[-1]
+
+    @property
+    def row_elements(self) -> int:
+        """Elements of a row of the image."""
+        return self.along.size * self.windows.conv.channels
+
+    @property
+    def before(self) -> int:
+        """Elements of padding in front of a row of the image."""
+        return self.along.before * self.windows.conv.channels
+
+
+def check_rows(schedule: BlockedMatmul, conv: Conv2d) -> None:
+    """Raise ScheduleError unless tiles can read windows in place."""
+    width, segment = conv.out_sizes[-1], length_of_segment(conv)
+    row = f"{width} (row of the output)"
+    if not reads_rows(conv):
+        raise ScheduleError(
+            f"pack_a=0 requires images of f32 or f64 in one group, not {conv.dtype} in "
+            f"groups={conv.groups}; try pack_a=1"
+        )
+    for name, value, fits, needs in (
+        ("mc", schedule.mc, schedule.mc == width, f"mc={row}"),
+        ("mr", schedule.mr, width % schedule.mr == 0, f"a divisor of {row}"),
+        ("kc", schedule.kc, segment % schedule.kc == 0, f"a divisor of {segment} (window)"),
+    ):
+        if not fits:
+            raise ScheduleError(f"{name}={value}: pack_a=0 requires {needs}; try pack_a=1")

@@ -46,6 +46,11 @@ class TileLoop:
     inside: DepthInside | None = None
 
     @property
+    def reads_rows(self) -> bool:
+        """Whether tiles read windows in place, from the row of an image."""
+        return self.a_tiles == IMAGE_ROW
+
+    @property
     def tile_steps(self) -> str:
         """End of the loop in a tile."""
         return "%steps" if self.inside else self.steps
@@ -56,6 +61,8 @@ class TileLoop:
         return not self.tile_steps.isdigit()
 
 
+#: Pointer to the row of an image whose windows a block multiplies.
+IMAGE_ROW = "%a.row"
 #: Schedules whose tiles may prefetch a prepacked B.
 FETCHING = (AheadMatmul, DotMatmul, WinogradMatmul)
 #: Bytes of an AVX-512 vector; AVX512VL has the same instructions for half of it.
@@ -191,6 +198,7 @@ class TiledPlan(MatmulPlan):
         step: int,
         depth: int,
         inside: DepthInside | None = None,
+        in_place: bool = False,
     ) -> TileLoop:
         """Return the loop; `a` has the bytes from one row of A and one step of K to the next."""
         a_block, b_block = self.tensors.a_origin.base, self.tensors.b_origin.base
@@ -199,7 +207,7 @@ class TiledPlan(MatmulPlan):
         return TileLoop(
             a_block=a_block,
             b_block=b_block,
-            a_tiles="%a.pack" if self.schedule.pack_a else a_block,
+            a_tiles=IMAGE_ROW if in_place else "%a.pack" if self.schedule.pack_a else a_block,
             a_m=a[0],
             a_k=a[1],
             b_row=b_row,
