@@ -21,6 +21,8 @@ PROBLEMS: tuple[tuple[Problem, str], ...] = (
     (Problem("matmul", (1024, 1024, 1024)), "vulkan1.3"),
     (Problem("matmul", (1024, 1024, 1024), "f16"), "vulkan1.3+coopmat"),
     (Problem("matmul", (1, 4096, 4096)), "vulkan1.3"),
+    (Problem("attention", (1, 32, 512, 64), "f16"), "vulkan1.3+coopmat"),
+    (Problem("attention", (1, 32, 512, 128), "f16"), "vulkan1.3+coopmat"),
 )
 #: Metrics of a compiled kernel.
 METRICS = (
@@ -76,8 +78,8 @@ def row(problem: str, whose: str, each: DriverCompilation) -> Row:
 
 
 def rows(has_iree: bool) -> Iterator[Row]:
-    """Rows of kgen's kernels and, if it is installed, of IREE's."""
+    """Rows of kgen's kernels and, if it is installed, of IREE's products."""
     for problem, target in PROBLEMS:
         yield from (row(problem.name, "kgen", each) for each in ours(problem, target))
-        if has_iree:
+        if has_iree and problem.op == "matmul":
             yield from (row(problem.name, "IREE", each) for each in irees(problem))

@@ -58,8 +58,10 @@ class Problem:
     @property
     def kernel(self) -> str:
         """Text that kgen reads."""
-        op = self.op if self.op == "matmul" else f"{self.op}(x)"
-        return f"{op} {'x'.join(map(str, self.sizes))} {self.dtype}"
+        sizes = "x".join(map(str, self.sizes))
+        if self.op == "attention":
+            return f"attention q={sizes},k={sizes} {self.dtype}"
+        return f"{self.op if self.op == 'matmul' else f'{self.op}(x)'} {sizes} {self.dtype}"
 
     @property
     def out_shape(self) -> tuple[int, ...]:

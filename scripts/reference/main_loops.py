@@ -40,6 +40,7 @@ TYPES: Mapping[str, Mapping[type[s.Schedule], str]] = {
         s.CooperativeMatmul: MATMUL,
         s.FmaMatmul: MATMUL,
         s.UnstagedMatmul: MATMUL,
+        s.CooperativeAttention: "attention",
         s.UnstagedAttention: "attention",
         s.GpuStream: STREAM,
         s.GpuRows: ROWS,

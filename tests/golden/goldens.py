@@ -292,6 +292,10 @@ def goldens() -> Iterator[Golden]:
     heads = Attention(q=(1, 2, 5, 16), k=(1, 1, 20, 16), v=(1, 1, 20, 24), causal=True)
     tiles = {"block_q": 4, "block_k": 8, "thread_q": 2, "thread_k": 1}
     yield Golden(target="vulkan1.3", spec=heads, schedule=tiles)
+    # Keys, values, scores and weights through workgroup memory, a copy of each invocation.
+    heads = Attention(q=(1, 1, 128, 16), k=(1, 1, 64, 16), v=(1, 1, 64, 8))
+    tiles = {"block_q": 64, "block_k": 32, "num_threads": 128}
+    yield Golden(target="vulkan1.3+coopmat", spec=heads, schedule=tiles)
     yield Golden(target="x86-64-v4", spec=_ahead(_as(ODD, DType.F32)), schedule=BLIS[ODD])
     # A narrow B: pairs of bf16, blocks of s4, and bytes that a warp widens.
     spec = _ahead(Matmul(m=1, n=40, k=33, dtype=DType.F32, b_dtype="bf16"))

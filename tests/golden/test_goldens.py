@@ -8,7 +8,7 @@ import pytest
 
 from tests.golden.goldens import ROOT, Golden, goldens
 
-MAX_LINES = 600
+MAX_LINES = 820
 
 
 @pytest.mark.parametrize("golden", list(goldens()), ids=lambda g: f"{g.target}/{g.spec.key}")

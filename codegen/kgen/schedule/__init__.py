@@ -1,6 +1,7 @@
 """How to tile: one file per kind of operation, one class per operation and programming model."""
 
 from kgen.schedule.attention_schedule import (
+    CooperativeAttention,
     CpuAttention,
     FmaAttention,
     MmaAttention,
@@ -46,11 +47,12 @@ from kgen.schedule.rowwise import (
 from kgen.schedule.schedule import Overrides, Schedule, ScheduleOrigin
 
 __all__ = [
-    "AheadMatmul", "AmxMatmul", "BlockedMatmul", "ClusterRows", "CooperativeMatmul", "CpuAttention",
-    "CpuDepthwise", "CpuMatmul", "CpuRows", "CpuSplitMatmul", "CpuSplitRows", "CpuStream",
-    "CpuTransposed", "DirectMatmul", "DotMatmul", "FmaAttention", "FmaMatmul", "GemvMatmul",
-    "GpuMatmul", "GpuRows", "GpuStream", "InnerMatmul", "LimbsMatmul", "MmaAttention", "MmaMatmul",
-    "OuterMatmul", "Overrides", "PingPongMatmul", "PromotedMatmul", "PromotedWgmmaMatmul",
-    "Schedule", "ScheduleOrigin", "SharedMatmul", "SplitFmaMatmul", "SplitK", "SplitMatmul",
-    "UnstagedAttention", "UnstagedMatmul", "WgmmaAttention", "WgmmaMatmul", "WinogradMatmul",
+    "AheadMatmul", "AmxMatmul", "BlockedMatmul", "ClusterRows", "CooperativeAttention",
+    "CooperativeMatmul", "CpuAttention", "CpuDepthwise", "CpuMatmul", "CpuRows", "CpuSplitMatmul",
+    "CpuSplitRows", "CpuStream", "CpuTransposed", "DirectMatmul", "DotMatmul", "FmaAttention",
+    "FmaMatmul", "GemvMatmul", "GpuMatmul", "GpuRows", "GpuStream", "InnerMatmul", "LimbsMatmul",
+    "MmaAttention", "MmaMatmul", "OuterMatmul", "Overrides", "PingPongMatmul", "PromotedMatmul",
+    "PromotedWgmmaMatmul", "Schedule", "ScheduleOrigin", "SharedMatmul", "SplitFmaMatmul", "SplitK",
+    "SplitMatmul", "UnstagedAttention", "UnstagedMatmul", "WgmmaAttention", "WgmmaMatmul",
+    "WinogradMatmul",
 ]  # fmt: skip

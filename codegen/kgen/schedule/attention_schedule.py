@@ -115,3 +115,34 @@ class UnstagedAttention(Schedule):
     @property
     def num_threads(self) -> int:
         return self.block_q // self.thread_q * self.lanes
+
+
+@frozen
+class CooperativeAttention(Schedule):
+    """Online softmax by cooperative matrices: blocks of keys and values go through shared memory,
+    and so do scores and weights. Queries of all heads that share a K/V head count as rows of one
+    matrix."""
+
+    mainloop: ClassVar[str] = "coopmat"
+    divides: ClassVar[Mapping[str, str]] = {"block_q": "num_threads"}
+    #: [rows] Queries of a workgroup.
+    block_q: int
+    #: [keys] Keys whose scores are computed at a time.
+    block_k: int
+    #: [threads] Threads of a workgroup; those of one query divide its keys of a block.
+    num_threads: int
+
+    @property
+    def lanes(self) -> int:
+        """Threads with the same query."""
+        return self.num_threads // self.block_q
+
+    @property
+    def thread_q(self) -> int:
+        """Queries of a thread."""
+        return 1
+
+    @property
+    def thread_k(self) -> int:
+        """Keys of a block of which a thread computes the weights."""
+        return self.block_k // self.lanes

@@ -173,7 +173,7 @@ def test_a_wrong_step_is_found(target: str, monkeypatch: pytest.MonkeyPatch) -> 
         ("gfx1030", np.float16, False),
         ("gfx942", np.float16, True),
         ("gfx1100", np.float32, True),
-        ("vulkan1.3+coopmat", np.float16, False),
+        ("vulkan1.3+coopmat", np.float16, True),
         ("vulkan1.3+coopmat", np.float32, True),
         ("vulkan1.3+cpu", np.float32, False),
     ],
@@ -208,6 +208,8 @@ def product(spec: Attention, number: int) -> Matmul:
         ("gfx942", 1, 2048, True),
         ("vulkan1.3", 512, 512, True),
         ("vulkan1.3", 1, 2048, False),
+        ("vulkan1.3+coopmat", 512, 512, True),
+        ("vulkan1.3+coopmat", 1, 2048, False),
     ],
 )
 def test_few_queries_of_many_keys(target: str, queries: int, keys: int, is_one: bool) -> None:

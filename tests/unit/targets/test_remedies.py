@@ -9,7 +9,7 @@ import pytest
 from kgen import pipeline, targets
 from kgen.errors import ScheduleError
 from kgen.schedule.schedule import current_names
-from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
+from kgen.spec import Attention, DType, Elementwise, Matmul, Rowwise, Spec
 
 GEMM = Matmul(m=512, n=512, k=512)
 LARGE = Matmul(m=4096, n=4096, k=4096)
@@ -19,6 +19,7 @@ BYTES = Matmul(m=64, n=64, k=64, dtype=DType.S8)
 SKINNY = Matmul(m=2, n=512, k=512)
 ROWS = Rowwise(expression="softmax(x)", shapes=((64, 1004),))
 LONG_ROWS = Rowwise(expression="softmax(x)", shapes=((8, 131072),))
+HEADS = Attention(q=(1, 4, 256, 128), k=(1, 4, 256, 128))
 STREAM = Elementwise(expression="x + y", shapes=((1003, 4), (1003, 4)))
 
 #: Spec, target, and fields of a schedule that does not fit.
@@ -80,6 +81,10 @@ REFUSED: list[tuple[Spec, str, dict[str, int | str]]] = [
     (F32, "vulkan1.3", {"block_k": 4096}),
     (BYTES, "vulkan1.3", {"block_k": 1024}),
     (BYTES, "vulkan1.3", {"thread_m": 1}),
+    (HEADS, "vulkan1.3+coopmat", {"mainloop": "coopmat", "block_q": 32, "num_threads": 32}),
+    (HEADS, "vulkan1.3+coopmat", {"mainloop": "coopmat", "num_threads": 256}),
+    (HEADS, "vulkan1.3+coopmat", {"mainloop": "coopmat", "block_k": 64}),
+    (HEADS, "vulkan1.3+coopmat", {"mainloop": "coopmat", "block_q": 48, "num_threads": 96}),
     (GEMM, "vulkan1.3+coopmat", {"mainloop": "coopmat", "block_n": 8}),
     (GEMM, "vulkan1.3+coopmat", {"mainloop": "coopmat", "block_k": 1}),
     (GEMM, "vulkan1.3+coopmat", {"mainloop": "coopmat", "num_threads": 2048}),

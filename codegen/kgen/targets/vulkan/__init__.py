@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from kgen.errors import TargetError
 from kgen.ops import steps
-from kgen.schedule import CooperativeMatmul, Schedule
+from kgen.schedule import CooperativeAttention, CooperativeMatmul, Schedule
 from kgen.spec import Attention, Conv2d, DType, Elementwise, Matmul, Rowwise, Spec
 from kgen.spec.choices import WIDENED, BType
 from kgen.spec.formula import INTEGERS
@@ -17,6 +17,7 @@ from kgen.targets.contraction.implicit_gemm import implicit_gemm, planned_as
 from kgen.targets.vulkan import heuristics
 from kgen.targets.vulkan.expressions import SpirvRenderer, renderer_for
 from kgen.targets.vulkan.limits import BFLOAT16, GUARANTEED_1_3, MAX_TENSOR_BYTES, TARGETS
+from kgen.targets.vulkan.plan.attention.coopmat_attention import is_cooperative, obstacle
 from kgen_runtime.launch_limits import VULKAN_GUARANTEED
 from kgen_runtime.manifest import Tolerance
 
@@ -88,6 +89,18 @@ class Vulkan(Family):
     def narrow(self, target: Target) -> tuple[BType, ...]:
         return WIDENED
 
+    def alternatives(self, spec: Spec, target: Target) -> tuple[Schedule, ...]:
+        if not isinstance(spec, Attention) or not is_cooperative(spec, target):
+            return super().alternatives(spec, target)
+        return (heuristics.cooperative_attention(spec), heuristics.unstaged_attention(spec))
+
+    def remarks(self, plan: Plan) -> tuple[str, ...]:
+        spec, schedule = plan.spec, plan.schedule
+        if not isinstance(spec, Attention) or isinstance(schedule, CooperativeAttention):
+            return ()
+        reason = obstacle(spec, plan.target) if plan.target.has("coopmat") else None
+        return () if reason is None else (f"multiply-adds instead of coopmat: {reason}",)
+
     def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:
         from kgen.targets.vulkan.plan import plan
 
@@ -101,10 +114,12 @@ class Vulkan(Family):
         return assemble(source, plan)
 
     def attends(self, target: Target, spec: Attention, steps: Iterable[Spec]) -> bool:
-        """Whether attention is one kernel, which multiplies by multiply-adds: if its steps do not
-        multiply by cooperative matrices, and not on a CPU, whose caches hold the scores."""
+        """Whether attention is one kernel: if it multiplies by cooperative matrices, or its steps
+        do not; and not on a CPU, whose caches hold the scores."""
         if target.has("unstaged"):
             return False
+        if isinstance(heuristics.attention(spec, target), CooperativeAttention):
+            return super().attends(target, spec, steps)
         products = [self.planned(each, target) for each in steps if isinstance(each, Matmul)]
         is_cooperative = any(
             plan is not None and isinstance(plan.schedule, CooperativeMatmul) for plan in products
@@ -119,7 +134,15 @@ class Vulkan(Family):
         if isinstance(spec, Rowwise):
             return EXACT if spec.has_exact_steps else ROWWISE_TOLERANCE
         if isinstance(spec, Attention):
-            return ROWWISE_TOLERANCE
+            if not isinstance(schedule, CooperativeAttention):
+                return ROWWISE_TOLERANCE
+            return replace(
+                ROWWISE_TOLERANCE,
+                # A driver may round in either direction.
+                operand_error=2.0 * spec.dtype.unit_roundoff,
+                reason=f"{ROWWISE_TOLERANCE.reason}; weights are rounded to {spec.dtype} between "
+                "both products",
+            )
         assert isinstance(spec, Matmul)
         if spec.accumulate.is_integer:
             return INTEGER_TOLERANCE

@@ -7,6 +7,7 @@ columns that are not a whole number of vectors.
 from __future__ import annotations
 
 from kgen.schedule import (
+    CooperativeAttention,
     CooperativeMatmul,
     FmaMatmul,
     GpuMatmul,
@@ -23,6 +24,10 @@ from kgen.targets.powers_of_two import power_of_two
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import interleaved_block
 from kgen.targets.vulkan.limits import DOT_PRODUCT, MAX_TURNS
+from kgen.targets.vulkan.plan.attention.coopmat_attention import MAX_WORDS, words_of
+from kgen.targets.vulkan.plan.attention.coopmat_attention import (
+    is_cooperative as is_cooperative_attention,
+)
 from kgen.targets.vulkan.plan.elementwise import vector_of
 from kgen.targets.vulkan.plan.matmul.coopmat import is_cooperative
 from kgen.targets.vulkan.plan.matmul.dot_operand import QUAD
@@ -59,6 +64,9 @@ FEW_ROWS = (16, 64)
 COOPERATIVE_K_BYTES, FEW_ROWS_K_BYTES = 64, 128
 #: Values of block_q, block_k, thread_q and thread_k of attention, for rows of any number.
 ATTENTION_TILES = ((32, 32, 4, 2), (16, 32, 2, 2), (8, 32, 1, 2), (4, 64, 1, 2), (1, 128, 1, 4))
+#: Values of block_q, block_k and num_threads of attention by cooperative matrices. Subgroups of 32
+#: lanes have 16 queries each.
+COOPERATIVE_ATTENTION_TILES = ((64, 32, 128), (32, 32, 64), (16, 32, 32))
 #: Workgroups that run at once on a typical GPU; only the balance of tiles depends on it.
 TYPICAL_UNITS = 64
 #: Cost of copying one row or column of a K-tile, in multiply-adds of its elements.
@@ -219,18 +227,39 @@ def _on_cpu(spec: Matmul, target: Target) -> UnstagedMatmul:
     )
 
 
-def attention(spec: Attention, target: Target) -> UnstagedAttention:
-    """Return the tile with the least work, counted in rounds of workgroups."""
+def attention(spec: Attention, target: Target) -> UnstagedAttention | CooperativeAttention:
+    """Return the tile with the least work, counted in rounds of workgroups.
 
-    def cost(tile: tuple[int, int, int, int]) -> tuple[bool, int]:
-        block_q, block_k, *_ = tile
-        blocks = spec.batch * spec.kv_heads * -(-spec.group * spec.queries // block_q)
-        turns = -(-spec.keys // block_k)
-        rounds = -(-blocks // TYPICAL_UNITS)
-        return (turns > MAX_TURNS, rounds * turns * block_k * (block_q + EDGE_WEIGHT))
+    Up to FEW queries do not fill cooperative matrices.
+    """
+    if spec.group * spec.queries > FEW and is_cooperative_attention(spec, target):
+        return cooperative_attention(spec)
+    return unstaged_attention(spec)
+
+
+def cooperative_attention(spec: Attention) -> CooperativeAttention:
+    schedules = (
+        CooperativeAttention(block_q=block_q, block_k=block_k, num_threads=num_threads)
+        for block_q, block_k, num_threads in COOPERATIVE_ATTENTION_TILES
+    )
+    fitting = (each for each in schedules if words_of(spec, each) <= MAX_WORDS)
+    return min(fitting, key=lambda each: _rounds_of_keys(spec, each.block_q, each.block_k))
+
+
+def unstaged_attention(spec: Attention) -> UnstagedAttention:
+    def cost(tile: tuple[int, ...]) -> tuple[bool, int]:
+        return _rounds_of_keys(spec, *tile[:2])
 
     block_q, block_k, thread_q, thread_k = min(ATTENTION_TILES, key=cost)
     return UnstagedAttention(block_q=block_q, block_k=block_k, thread_q=thread_q, thread_k=thread_k)
+
+
+def _rounds_of_keys(spec: Attention, block_q: int, block_k: int) -> tuple[bool, int]:
+    """Return whether a loop is too long, and the work of all rounds of workgroups."""
+    blocks = spec.batch * spec.kv_heads * -(-spec.group * spec.queries // block_q)
+    turns = -(-spec.keys // block_k)
+    rounds = -(-blocks // TYPICAL_UNITS)
+    return (turns > MAX_TURNS, rounds * turns * block_k * (block_q + EDGE_WEIGHT))
 
 
 def elementwise(spec: Elementwise, target: Target) -> GpuStream:

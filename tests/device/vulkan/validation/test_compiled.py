@@ -93,6 +93,24 @@ def test_cooperative_matrices(layout: Layout) -> None:
 
 
 @pytest.mark.parametrize(
+    ("shape", "fields", "most"),
+    [("512x128", "", 33), ("512x128", "causal", 33), ("512x64", "", 30)],
+)
+def test_attention_by_cooperative_matrices(shape: str, fields: str, most: int) -> None:
+    """Nothing is spilled, and RADV has at most `most` instructions for each of matrices."""
+    text = f"attention q=1x32x{shape},k=1x32x{shape} f16 {fields}".strip()
+    both = made_of(text, "vulkan1.3+coopmat")
+    opcodes = ("v_wmma_f32_16x16x16_f16", "hmma.m16n8k16.f32")
+    for found, opcode in zip(both, opcodes, strict=True):
+        assert found.loop is not None and found.loop.kind is WorkKind.MATRIX
+        assert found.loop.opcodes[opcode] == found.metrics["matrix_instructions"] >= 16
+        assert found.metrics["spills"] == 0
+    (radv, _) = both
+    assert radv.metrics["others_per_matrix"] + 1 <= most
+    assert not any("16" in load for load in radv.loads)
+
+
+@pytest.mark.parametrize(
     ("kernel", "opcodes"),
     [
         ("s8", ("v_wmma_i32_16x16x16_iu8", "imma.m16n8k32.i8.i8")),
@@ -115,18 +133,24 @@ def test_dot_products() -> None:
         assert found.loop is not None and found.loop.opcodes[opcode] == 512
 
 
-def test_matrices_of_bf16(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("kernel", "fewest"),
+    [
+        ("matmul 4096x4096x4096 bf16 out=f32", 16),
+        ("attention q=1x32x512x128,k=1x32x512x128 bf16", 32),
+    ],
+)
+def test_matrices_of_bf16(kernel: str, fewest: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """RADV compiles them for gfx1201. No driver here executes them."""
     (radv, *_) = static_vulkan.COMPILERS
     driver = dataclasses.replace(radv.driver, environment={"AMDGPU_GPU_ID": "gfx1201"})
     only = (dataclasses.replace(radv, driver=driver),)
     monkeypatch.setattr(static_vulkan, "COMPILERS", only)
     needs.driver("mesa")
-    spec = parse("matmul 4096x4096x4096 bf16 out=f32")
-    with opened(pack([build(spec, "vulkan1.3+coopmat+bf16")])) as reader:
+    with opened(pack([build(parse(kernel), "vulkan1.3+coopmat+bf16")])) as reader:
         (found,) = compiled(reader, reader.manifest.kernels[0])
     assert found.loop is not None and found.metrics["spills"] == 0
-    assert found.loop.opcodes["v_wmma_f32_16x16x16_bf16"] == 16
+    assert found.loop.opcodes["v_wmma_f32_16x16x16_bf16"] == fewest
 
 
 def test_what_the_gpu_does_not_run_is_no_gap() -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from kgen.errors import TargetError
 from kgen.schedule import (
+    CooperativeAttention,
     CooperativeMatmul,
     FmaMatmul,
     GpuRows,
@@ -18,6 +19,10 @@ from kgen.spec import Attention, DType, Elementwise, Matmul, Rowwise, Spec
 from kgen.targets.base import Target
 from kgen.targets.rows.split import is_interleaved
 from kgen.targets.vulkan.limits import NARROW_STORAGE, OPTIONS
+from kgen.targets.vulkan.plan.attention.coopmat_attention import (
+    CooperativeAttentionPlan,
+    plan_cooperative_attention,
+)
 from kgen.targets.vulkan.plan.attention.unstaged_attention import plan_attention
 from kgen.targets.vulkan.plan.elementwise import plan_elementwise
 from kgen.targets.vulkan.plan.matmul.coopmat import CooperativePlan, plan_cooperative
@@ -41,7 +46,7 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> VulkanPlan:
         return replace(_plan(spec, less, schedule), fallback_name=name)
 
     found = _plan(spec, target, schedule)
-    if isinstance(found, CooperativePlan):
+    if isinstance(found, CooperativePlan | CooperativeAttentionPlan):
         return found  # devices with cooperative matrices support all that it needs
     fallbacks = []
     if found.uses_options:
@@ -61,6 +66,8 @@ def _plan(spec: Spec, target: Target, schedule: Schedule) -> VulkanPlan:
             return plan_dot(spec, target, schedule)
         case Matmul(), FmaMatmul():
             return plan_fma(spec, target, schedule)
+        case Attention(), CooperativeAttention():
+            return plan_cooperative_attention(spec, target, schedule)
         case Attention(), UnstagedAttention():
             return plan_attention(spec, target, schedule)
         case Elementwise(), GpuStream():

@@ -76,6 +76,15 @@ class VulkanPlan(Plan):
         return "GLSL450"
 
     @property
+    def has_vulkan_model(self) -> bool:
+        return self.memory_model == "Vulkan"
+
+    @property
+    def shared_access(self) -> str:
+        """Operand of accesses to workgroup memory whose effect other invocations see."""
+        return " NonPrivatePointer" if self.has_vulkan_model else ""
+
+    @property
     def inputs(self) -> tuple[str, ...]:
         """Input variables with the position of an invocation."""
         return ("local_id", "workgroup_id", *(BUILT_IN if self.shuffles else ()))

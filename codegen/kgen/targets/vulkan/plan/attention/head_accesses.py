@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kgen.schedule import UnstagedAttention
 from kgen.spec import Attention, DType
@@ -15,10 +15,15 @@ def attention_tensors(
     spec: Attention, target: Target, schedule: UnstagedAttention
 ) -> Iterator[Tensor]:
     """Yield the buffers: wide accesses of heads, single elements of the others."""
-    whole = [_width(spec, name, spec.head) for name in ("q", "k")]
+    whole = [width_of(spec, name, spec.head) for name in ("q", "k")]
     share = max(1, spec.out_head // schedule.lanes)
-    parts = [_width(spec, name, share) for name in ("v", "out")]
+    parts = [width_of(spec, name, share) for name in ("v", "out")]
     widths = dict.fromkeys("qk", min(whole)) | dict.fromkeys(("v", "out"), min(parts))
+    return buffers(spec, target, widths)
+
+
+def buffers(spec: Attention, target: Target, widths: Mapping[str, int]) -> Iterator[Tensor]:
+    """Yield the buffers, given the elements of an access of some."""
     for binding, p in enumerate(spec.parameters):
         tensor = Tensor(
             name=p.name,
@@ -31,7 +36,7 @@ def attention_tensors(
         yield stored(tensor, target)
 
 
-def _width(spec: Attention, name: str, most: int) -> int:
+def width_of(spec: Attention, name: str, most: int) -> int:
     """Return the most elements of a head, up to `most`, of an access to q, k, v or out."""
     p = spec.parameter(name)
     strides = (step for step, n in zip(p.strides, p.shape, strict=True) if n > 1 and step != 1)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from kgen.schedule import UnstagedAttention
+from kgen.schedule import CooperativeAttention, UnstagedAttention
 from kgen.spec import Attention
 from kgen.targets.batch import BatchCoordinate
 from kgen.targets.vulkan.plan.index import Index
 from kgen_runtime.values import frozen
+
+AttentionSchedule = UnstagedAttention | CooperativeAttention
 
 
 @frozen
@@ -31,7 +33,7 @@ def row_count(spec: Attention) -> int:
     return spec.group * spec.queries
 
 
-def block_sizes(spec: Attention, schedule: UnstagedAttention) -> dict[str, int]:
+def block_sizes(spec: Attention, schedule: AttentionSchedule) -> dict[str, int]:
     """Return the extents of the coordinates of a workgroup's number, outermost first."""
     row_blocks = -(-row_count(spec) // schedule.block_q)
     return {"batch": spec.batch, "kv_head": spec.kv_heads, "row_block": row_blocks}

@@ -11,6 +11,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from functools import cached_property
+from typing import Any, TypeVar
 
 from kgen.errors import ScheduleError
 from kgen.ops import parse
@@ -35,6 +36,7 @@ from kgen.targets.vulkan.plan.attention.invocation import (
 )
 from kgen.targets.vulkan.plan.attention.key_range import KeyRange
 from kgen.targets.vulkan.plan.attention.query_rows import (
+    AttentionSchedule,
     QueryRow,
     block_sizes,
     coordinate_ids,
@@ -60,7 +62,7 @@ class UnstagedAttentionPlan(VulkanPlan):
     """Plan of attention.spvasm.j2. With `guarded`, some workgroups have no rows."""
 
     spec: Attention
-    schedule: UnstagedAttention
+    schedule: AttentionSchedule
     folded: bool
     guarded: bool
     renderer = SpirvRenderer()
@@ -230,6 +232,16 @@ class UnstagedAttentionPlan(VulkanPlan):
         )
 
     # -- scores --------------------------------------------------------------------------------
+
+    @property
+    def lane_key(self) -> str:
+        """Id of the distance from a block's first key to the invocation's first one."""
+        return "lane"
+
+    @property
+    def by_matrices(self) -> bool:
+        """Whether scores are read from workgroup memory, and weights are packed there."""
+        return False
 
     @property
     def keys(self) -> tuple[tuple[int, int], ...]:
@@ -405,7 +417,7 @@ class UnstagedAttentionPlan(VulkanPlan):
     @property
     def row_accesses(self) -> int:
         """Accesses of a value."""
-        return self.spec.out_head // self.tensor("v").width
+        return self.spec.out_head // self.tensor("out").width
 
     @property
     def last_column(self) -> int:
@@ -429,7 +441,7 @@ class UnstagedAttentionPlan(VulkanPlan):
 
     def sums_of(self, row: QueryRow, column: HeadColumn) -> tuple[str, ...]:
         """Names of the results of an access."""
-        return tuple(f"q{row.number}_c{column.number}_{n}" for n in range(self.tensor("v").width))
+        return tuple(f"q{row.number}_c{column.number}_{n}" for n in range(self.tensor("out").width))
 
     @property
     def sums(self) -> tuple[tuple[QueryRow, str], ...]:
@@ -471,37 +483,23 @@ class UnstagedAttentionPlan(VulkanPlan):
         return tuple(f"out_{name}" for name in self.sums_of(row, column))
 
 
+P = TypeVar("P", bound=UnstagedAttentionPlan)
+
+
 def plan_attention(
     spec: Attention, target: Target, schedule: UnstagedAttention
 ) -> UnstagedAttentionPlan:
     """Return the plan. Raises ScheduleError if the schedule does not fit the target."""
     check_powers_of_two(schedule, *schedule.names)
     check_threads(schedule.num_threads, target, f"thread_k={schedule.thread_k * 2}")
-    _check_loops(spec, target, schedule)
-    blocks = math.prod(block_sizes(spec, schedule).values())
-    grid = fold_grid(blocks)
-    launch = Launch(
-        entry_point=spec.key,
-        grid=grid,
-        block=(schedule.num_threads, 1, 1),
-        arguments=tuple(p.name for p in spec.parameters),
-    )
-    tensors = tuple(attention_tensors(spec, target, schedule))
-    rows = schedule.block_q
+    fields = common_fields(spec, target, schedule)
+    weights = schedule.block_q * (schedule.block_k + 1)
     plan = UnstagedAttentionPlan(
-        spec=spec,
-        target=target,
+        **fields,
         schedule=schedule,
         template="spirv/attention.spvasm.j2",
-        launches=(launch,),
-        num_threads=schedule.num_threads,
-        tensors=tensors,
-        shared=(
-            Shared(name="partials", scalar="float", length=rows * (schedule.lanes + 1)),
-            Shared(name="weights", scalar="float", length=rows * (schedule.block_k + 1)),
-        ),
-        folded=grid[1] > 1,
-        guarded=grid[0] * grid[1] != blocks,
+        tensors=tuple(attention_tensors(spec, target, schedule)),
+        shared=(partials(schedule), Shared(name="weights", scalar="float", length=weights)),
     )
     check_shared(plan, "block_q")
     sums = len(plan.sums) + len(plan.scores)
@@ -512,10 +510,37 @@ def plan_attention(
             f"{smaller}={value} gives an invocation {sums} sums; the limit is {MAX_SUMS}; try "
             f"{smaller}={max(1, value // 2)}"
         )
-    return _with_helpers(plan)
+    return with_helpers(plan)
 
 
-def _with_helpers(plan: UnstagedAttentionPlan) -> UnstagedAttentionPlan:
+def common_fields(spec: Attention, target: Target, schedule: AttentionSchedule) -> dict[str, Any]:
+    """Return the fields of plans of both schedules. Raises ScheduleError."""
+    _check_loops(spec, target, schedule)
+    blocks = math.prod(block_sizes(spec, schedule).values())
+    grid = fold_grid(blocks)
+    launch = Launch(
+        entry_point=spec.key,
+        grid=grid,
+        block=(schedule.num_threads, 1, 1),
+        arguments=tuple(p.name for p in spec.parameters),
+    )
+    return {
+        "spec": spec,
+        "target": target,
+        "launches": (launch,),
+        "num_threads": schedule.num_threads,
+        "folded": grid[1] > 1,
+        "guarded": grid[0] * grid[1] != blocks,
+    }
+
+
+def partials(schedule: AttentionSchedule) -> Shared:
+    """Return the memory of each invocation's maximum, and of its sum of weights."""
+    length = schedule.block_q * (schedule.lanes + 1)
+    return Shared(name="partials", scalar="float", length=length)
+
+
+def with_helpers(plan: P) -> P:
     """Return the plan with its helper functions and constants."""
     mask = "mask" if plan.adds_mask else ""
     names = [
@@ -529,12 +554,12 @@ def _with_helpers(plan: UnstagedAttentionPlan) -> UnstagedAttentionPlan:
     numbers = (plan.spec.factor, LOG2_E, LOWEST, LN_2, -math.inf, math.nan, plan.spec.hidden_score)
     return dataclasses.replace(
         plan,
-        functions=tuple(dict.fromkeys(names)),
+        functions=tuple(dict.fromkeys((*plan.functions, *names))),
         constants=plan.renderer.constants(*caps, further=numbers),
     )
 
 
-def _check_loops(spec: Attention, target: Target, schedule: UnstagedAttention) -> None:
+def _check_loops(spec: Attention, target: Target, schedule: AttentionSchedule) -> None:
     blocks = -(-spec.keys // schedule.block_k)
     if blocks > MAX_TURNS:
         fitting = 1 << (-(-spec.keys // MAX_TURNS) - 1).bit_length()

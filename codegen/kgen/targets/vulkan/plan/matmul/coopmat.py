@@ -28,7 +28,13 @@ from kgen.targets.vulkan.plan.matmul.coopmat_output import (
     Subgroups,
     is_direct,
 )
-from kgen.targets.vulkan.plan.matmul.coopmat_types import TYPES, CooperativeTypes, Size
+from kgen.targets.vulkan.plan.matmul.coopmat_types import (
+    CAPABILITIES,
+    EXTENSION,
+    TYPES,
+    CooperativeTypes,
+    Size,
+)
 from kgen.targets.vulkan.plan.matmul.matmul_plan import PaddedPlan, check_grid, common_fields
 from kgen.targets.vulkan.plan.matmul.matrix import WIDEST, plan_matrix
 from kgen.targets.vulkan.plan.matmul.operand import Transpose
@@ -36,9 +42,6 @@ from kgen.targets.vulkan.plan.matmul.outputs import MAX_GROUP, ThreadOutputs
 from kgen.targets.vulkan.plan.memory import Shared, vector_type
 from kgen.targets.vulkan.plan.vulkan_plan import VulkanPlan
 from kgen_runtime.values import frozen
-
-#: Features that all modules need. Subgroups must have a fixed number of lanes.
-FEATURES = ("cooperativeMatrix", "vulkanMemoryModel", "subgroupSizeControl", "computeFullSubgroups")
 
 #: Name of the function that transposes elements of a word.
 TRANSPOSE = "transpose_elements"
@@ -127,29 +130,20 @@ class CooperativePlan(PaddedPlan):
 
     @property
     def capabilities(self) -> tuple[str, ...]:
-        own = ("CooperativeMatrixKHR", "VulkanMemoryModel", "GroupNonUniform")
-        return tuple(dict.fromkeys((*super().capabilities, *own, *self.types.capabilities)))
+        own = (*CAPABILITIES, *self.types.capabilities)
+        return tuple(dict.fromkeys((*super().capabilities, *own)))
 
     @property
     def extensions(self) -> tuple[str, ...]:
-        return (*super().extensions, "SPV_KHR_cooperative_matrix", *self.types.extensions)
+        return (*super().extensions, EXTENSION, *self.types.extensions)
 
     @property
     def further_requirements(self) -> dict[str, object]:
-        found = {
-            "features": [*FEATURES, *self.types.features],
-            "cooperative_matrix": self._product(self.spec.accumulate),
-            "subgroup_size": self.size.lanes,
-        }
+        dtype = self.spec.dtype
+        found = self.size.requirements(dtype, self.spec.accumulate)
         if self.direct and self.direct.has_halves:
-            found["cooperative_matrix_out"] = self._product(DType.F16)
+            found["cooperative_matrix_out"] = self.size.product(dtype, DType.F16)
         return found
-
-    def _product(self, sums: DType) -> dict[str, object]:
-        """Return the properties of a product of these matrices, as a device lists them."""
-        dtype, size = self.spec.dtype.value, self.size
-        shape = {"m": size.m, "n": size.n, "k": size.k}
-        return shape | {"a": dtype, "b": dtype, "c": sums.value, "result": sums.value}
 
     @property
     def notes(self) -> tuple[str, ...]:

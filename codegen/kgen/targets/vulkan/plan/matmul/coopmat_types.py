@@ -6,6 +6,12 @@ from __future__ import annotations
 from kgen.spec import DType
 from kgen_runtime.values import frozen
 
+#: Features that all modules need. Subgroups must have a fixed number of lanes.
+FEATURES = ("cooperativeMatrix", "vulkanMemoryModel", "subgroupSizeControl", "computeFullSubgroups")
+#: Capabilities that all modules need.
+CAPABILITIES = ("CooperativeMatrixKHR", "VulkanMemoryModel", "GroupNonUniform")
+EXTENSION = "SPV_KHR_cooperative_matrix"
+
 
 @frozen
 class Size:
@@ -24,6 +30,19 @@ class Size:
     @property
     def text(self) -> str:
         return f"{self.m}x{self.n}x{self.k}"
+
+    def product(self, dtype: DType, sums: DType) -> dict[str, object]:
+        """Return the properties of a product of these matrices, as a device lists them."""
+        shape: dict[str, object] = {"m": self.m, "n": self.n, "k": self.k}
+        return shape | {"a": dtype.value, "b": dtype.value, "c": sums.value, "result": sums.value}
+
+    def requirements(self, dtype: DType, sums: DType) -> dict[str, object]:
+        """Return the device requirements of a module with these products."""
+        return {
+            "features": [*FEATURES, *TYPES[dtype].features],
+            "cooperative_matrix": self.product(dtype, sums),
+            "subgroup_size": self.lanes,
+        }
 
 
 @frozen

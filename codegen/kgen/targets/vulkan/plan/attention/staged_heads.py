@@ -1,0 +1,171 @@
+"""Queries, keys and values in workgroup memory, for cooperative matrices.
+
+Each is an array of rows of 16-byte elements, one element more than a row has numbers for, so that
+neighbouring rows are in different banks. Numbers have 16 bits.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from kgen.targets.powers_of_two import log2
+from kgen.targets.vulkan.plan.matmul.matrix import WIDEST
+from kgen.targets.vulkan.plan.memory import WORD
+from kgen_runtime.values import frozen
+
+#: Numbers in an element, and in a word of it.
+WIDTH, PAIR = WIDEST // 2, WORD // 2
+
+
+@frozen
+class StagedQueries:
+    """Rows of a query's numbers, which the `lanes` invocations of the query copy. Numbers from
+    `head` to `padded_head` are zeros."""
+
+    head: int
+    padded_head: int
+    lanes: int
+
+    @property
+    def pitch(self) -> int:
+        return self.padded_head // WIDTH + 1
+
+    @property
+    def is_padded(self) -> bool:
+        return self.padded_head != self.head
+
+    @property
+    def accesses(self) -> int:
+        """Accesses of a head in memory."""
+        return self.head // WIDTH
+
+    @property
+    def last_access(self) -> int:
+        return self.accesses - 1
+
+    @property
+    def copies(self) -> tuple[tuple[int, int], ...]:
+        """Copies of an invocation: number, and distance from the first access."""
+        return tuple((i, i * self.lanes) for i in range(self.padded_head // WIDTH // self.lanes))
+
+
+@frozen
+class StagedKeys:
+    """Rows of a key's numbers; those from `head` to `padded_head` are zeros. The last copies may be
+    of rows that no product reads."""
+
+    head: int
+    padded_head: int
+    block_k: int
+    num_threads: int
+
+    @property
+    def row_accesses(self) -> int:
+        return self.padded_head // WIDTH
+
+    @property
+    def pitch(self) -> int:
+        return self.row_accesses + 1
+
+    @property
+    def is_padded(self) -> bool:
+        return self.padded_head != self.head
+
+    @property
+    def accesses(self) -> int:
+        """Accesses of a head in memory."""
+        return self.head // WIDTH
+
+    @property
+    def last_access(self) -> int:
+        return self.accesses - 1
+
+    @property
+    def copies(self) -> tuple[tuple[int, int], ...]:
+        """Copies of an invocation: number, and distance from the number of the first."""
+        count = -(-self.block_k * self.row_accesses // self.num_threads)
+        return tuple((i, i * self.num_threads) for i in range(count))
+
+    @property
+    def elements(self) -> int:
+        rows = -(-len(self.copies) * self.num_threads // self.row_accesses)
+        return max(self.block_k, rows) * self.pitch
+
+
+@frozen
+class StagedValues:
+    """Rows of a block's keys, one for each number of a value, from element `start` on. A copy reads
+    an access of two keys and stores a word to each of its rows."""
+
+    start: int
+    head: int
+    block_k: int
+    num_threads: int
+
+    @property
+    def pitch(self) -> int:
+        return self.block_k // WIDTH + 1
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of keys."""
+        return self.block_k // PAIR
+
+    @property
+    def pair_mask(self) -> int:
+        return self.pairs - 1
+
+    @property
+    def pair_bits(self) -> int:
+        return log2(self.pairs)
+
+    @property
+    def words_bits(self) -> int:
+        return log2(WIDEST // WORD)
+
+    @property
+    def words_mask(self) -> int:
+        return WIDEST // WORD - 1
+
+    @property
+    def last_access(self) -> int:
+        return self.head // WIDTH - 1
+
+    @property
+    def copies(self) -> tuple[tuple[int, int], ...]:
+        """Copies of an invocation: number, and distance from the number of the first."""
+        count = -(-self.pairs * self.head // WIDTH // self.num_threads)
+        return tuple((i, i * self.num_threads) for i in range(count))
+
+    @property
+    def has_more_copies(self) -> bool:
+        """Whether the last copies have no access."""
+        return len(self.copies) * self.num_threads > self.pairs * (self.last_access + 1)
+
+    @property
+    def access_step(self) -> int:
+        """Elements from the rows of an access to those of the next one."""
+        return WIDTH * self.pitch
+
+    #: Whether an access is several words.
+    is_vector: ClassVar[bool] = True
+
+    @property
+    def rows(self) -> range:
+        """Numbers of a copy's keys, and of the numbers in a word."""
+        return range(PAIR)
+
+    @property
+    def words(self) -> range:
+        """Numbers of the words of an access."""
+        return range(WIDEST // WORD)
+
+    def distance(self, word: int, number: int) -> int:
+        """Return the elements from a copy's first row to that of a number of a word."""
+        return (word * PAIR + number) * self.pitch
+
+    @property
+    def elements(self) -> int:
+        copied = (len(self.copies) * self.num_threads - 1 >> self.pair_bits) + 1
+        turns = -(-self.head // self.block_k)
+        return max(copied * WIDTH, turns * self.block_k) * self.pitch
