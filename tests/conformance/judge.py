@@ -97,7 +97,7 @@ def _compiled(case: Case, folder: Path) -> Path:
         for name, array in zip(case.input_names, case.inputs, strict=True)
         if _is_open(case.model, name) and isinstance(array, np.ndarray)
     }
-    made = kgen.compile_model(case.model, [TARGET], shapes=shapes, cache=False).bundle
+    made = kgen.compile_model(case.model, [TARGET], shapes=shapes).bundle
     return made.save(folder / "model.kgen")
 
 
