@@ -80,10 +80,12 @@ SELECTED = $(if $(CHANGED),$(or $(shell $(BIN)/python -m scripts.changed_tests $
 # Results that several tests of `make test` compute (tests/kept.py).
 KEPT := build/kept
 # Of the CPU's tests, those that another CPU may fail: not what libkgen reads and refuses, nor the
-# systems that it is compiled for, nor kernels in an emulator of a CPU, nor races and instructions.
+# systems that it is compiled for, nor kernels in an emulator of a CPU, nor races, accesses and
+# instructions.
 OTHER_CPU := tests/device/cpu --kept $(KEPT) --each-value-once -k 'not qemu and not aarch64' $(addprefix --ignore=tests/device/cpu/c_runtime/test_,\
     $(addsuffix .py,bundles differential hostile install other_systems sources)) \
-    $(addprefix --deselect=tests/device/cpu/,c_runtime/test_kernels.py::test_threads test_baseline.py::test_no_later_instruction)
+    $(addprefix --deselect=tests/device/cpu/,c_runtime/test_kernels.py::test_threads test_baseline.py::test_no_later_instruction \
+    test_guards.py::test_no_access_outside_any_buffer)
 
 # Types are checked by one process, and the gate runs beside it.
 test: setup drivers ## everything that CI runs; CHANGED=1: only what a change needs

@@ -110,11 +110,11 @@ def test_windows(distributions: Mapping[str, Path]) -> None:
 
 
 def test_the_sdist_makes_the_same_wheels(distributions: Mapping[str, Path], tmp_path: Path) -> None:
-    """In another folder, byte by byte."""
+    """In another folder, byte by byte; one wheel of each format of libraries."""
     with tarfile.open(distributions["sdist"]) as archive:
         archive.extractall(tmp_path)
     (source,) = tmp_path.iterdir()
-    for platform in PLATFORMS:
+    for platform in (LINUX[0], MACOS[0], "win_amd64"):
         again = runtime_wheels.build(tmp_path, "wheel", platform, source)
         assert again.name == distributions[platform].name
         assert again.read_bytes() == distributions[platform].read_bytes(), platform

@@ -12,6 +12,7 @@ import pytest
 from kgen import pipeline
 from kgen.spec import ConstantOperand, DType, Epilogue, Matmul, Scale
 from kgen.targets.cpu.assemble import assembly
+from kgen.targets.cpu.plan.cpu_plan import CpuPlan
 from tests.device.cpu.cpu_support import addresses, check, here, load, target
 from tests.device.cpu.guarded import cases
 
@@ -30,10 +31,9 @@ def test_no_later_instruction() -> None:
     """LLVM and our linker refuse nothing of it: it is whole, without a call of a library."""
     found, seen = target("x86-64"), set()
     for case in cases(found, Random(0), 60):
-        kernel = pipeline.kernel(case.spec, found, case.schedule)
-        (artifact, *_) = kernel.assembled.artifacts
-        assert artifact.requires["features"] == ("sse2",)
-        text = assembly(kernel.source.text, found.arch, ("sse2",))
+        planned = pipeline.plan(case.spec, found, case.schedule)
+        assert isinstance(planned, CpuPlan) and planned.features == ("sse2",)
+        text = assembly(pipeline.source(planned).text, found.arch, planned.features)
         seen |= set(re.findall(r"^\t([a-z]\w*)", text, re.MULTILINE))
         assert "ymm" not in text and "zmm" not in text, case
     assert {"mulps", "addps", "mulpd", "pmaddwd"} <= seen

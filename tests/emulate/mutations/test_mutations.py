@@ -27,13 +27,14 @@ import pytest
 
 from kgen.emulate import EmulationFault
 from kgen.emulate.report import FAULTS, WARNINGS
+from kgen.emulate.schedules import SCHEDULES
 from tests.emulate.llvm.llvm_kernels import verified
 from tests.emulate.mutations.mutation import CLEAN, WRONG_RESULT, Mutation, Program
 from tests.emulate.mutations.uncaught import UNCAUGHT
 from tests.emulate.ptx.ptxas import assemble_all
 
-#: Verification runs every kernel under three. Seed 0 is that of every other test here.
-SEEDS = (1, 2, 3, 4)
+#: The other schedules of verification. Seed 0 is that of every other test here.
+SEEDS = tuple(range(1, SCHEDULES))
 #: Turns of the loops of a PTX program before it is taken to run for ever.
 MOST_TURNS = 2000
 

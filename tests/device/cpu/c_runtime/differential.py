@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import functools
 import io
 import json
 import os
@@ -26,6 +27,7 @@ import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -69,13 +71,27 @@ class Verdict(NamedTuple):
 # -- Bundles to start from
 
 
-class Base(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class Base:
     manifest: Any
     files: Mapping[str, bytes]
 
-    @property
+    @functools.cached_property
+    def text(self) -> str:
+        return json.dumps(self.manifest)
+
+    @functools.cached_property
     def data(self) -> bytes:
-        return zipped({MANIFEST: json.dumps(self.manifest).encode(), **self.files})
+        return zipped({MANIFEST: self.text.encode(), **self.files})
+
+    @functools.cached_property
+    def tokens(self) -> Sequence[re.Match[str]]:
+        return list(TOKEN.finditer(self.text))
+
+    @functools.cached_property
+    def places(self) -> Sequence[Any]:
+        """Paths of all values of the manifest."""
+        return list(places(self.manifest))
 
 
 def bases() -> list[Base]:
@@ -96,7 +112,7 @@ def bases() -> list[Base]:
         # What people read is long, and no reader looks at it.
         files = {n: d[:64] if n.endswith(".ll") else d for n, d in files.items()}
         manifest = repeating(bundle.manifest)
-        found.append(Base(manifest, files))
+        found.append(Base(manifest=manifest, files=files))
     return found
 
 
@@ -133,7 +149,7 @@ NAMES = (
 
 def rezipped(rng: random.Random, base: Base) -> bytes:
     """Another list of files: renamed, twice, missing, more, in another order or form."""
-    files = [(MANIFEST, json.dumps(base.manifest).encode()), *base.files.items()]
+    files = [(MANIFEST, base.text.encode()), *base.files.items()]
     for _ in range(rng.choice((0, 1, 1, 2))):
         at = rng.randrange(len(files))
         name, content = files[at]
@@ -197,13 +213,13 @@ TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?[0-9.eE+-]+|[][{},:]|\w+')
 
 def reworded(rng: random.Random, base: Base) -> bytes:
     """Tokens of the text: replaced, doubled, left out, or with blanks."""
-    text = json.dumps(base.manifest)
+    text = base.text
     if rng.random() < 0.3:
         # Where anything may stand.
         text = text.replace('"schedule": {', '"schedule": {"free": @, ', 1)
         text = text.replace("@", rng.choice((*NUMBERS, *TEXTS)), 1)
     for _ in range(rng.choice((0, 1, 1, 2))):
-        token = rng.choice(list(TOKEN.finditer(text)))
+        token = rng.choice(base.tokens if text is base.text else list(TOKEN.finditer(text)))
         word = token.group()
         change = rng.randrange(6)
         new = (
@@ -228,7 +244,7 @@ def reworded(rng: random.Random, base: Base) -> bytes:
 def garbled(rng: random.Random, base: Base) -> bytes:
     """Bytes of the text, with a checksum that is right again."""
     data = bytearray(base.data)
-    end = len(json.dumps(base.manifest))
+    end = len(base.text)
     start = data.index(b"{")
     for _ in range(rng.choice((1, 1, 2, 5))):
         data[start + rng.randrange(end)] = rng.choice(b'0123456789[]{},:"-ae.\\x\xff \xc3')
@@ -242,7 +258,7 @@ def lied(rng: random.Random, base: Base) -> bytes:
     """A value or two replaced, dropped, doubled or swapped; files stay those that are named."""
     manifest = base.manifest
     for _ in range(rng.choice((1, 1, 2))):
-        path = rng.choice(list(places(manifest)))
+        path = rng.choice(base.places if manifest is base.manifest else list(places(manifest)))
 
         def change(place: Any, step: Any) -> None:
             kind = rng.randrange(5)
