@@ -404,7 +404,8 @@ class AmxMatmul(BlockedMatmul):
 @frozen
 class DotMatmul(BlockedMatmul):
     """BLIS blocking around dot-product instructions, which multiply groups of K: two bf16 or four
-    s8."""
+    s8. On x86-64 without VNNI, pack_b=1 with a prepacked B of s8 splits B in each task, so that
+    pairs of products fit in 16 bits; it needs pack_a=1."""
 
     mainloop: ClassVar[str] = "dot"
     may_be_zero: ClassVar[frozenset[str]] = frozenset({"ahead"})

@@ -31,7 +31,7 @@ from kgen.targets.cpu.plan.amx.tiles import tile_product
 from kgen.targets.cpu.plan.cpu_plan import CpuPlan, fuses
 from kgen.targets.cpu.plan.kernels.blis import plan_blis, plan_split
 from kgen.targets.cpu.plan.kernels.depthwise import plan_depthwise, takes
-from kgen.targets.cpu.plan.kernels.dot import plan_dot
+from kgen.targets.cpu.plan.kernels.dot import dot_of_split, plan_dot
 from kgen.targets.cpu.plan.kernels.elementwise import plan_elementwise, plan_transposed
 from kgen.targets.cpu.plan.kernels.gemv import plan_outer
 from kgen.targets.cpu.plan.kernels.limb_parts import limb_dot
@@ -250,7 +250,8 @@ class CpuFamily(Family):
         if isinstance(spec, Matmul):
             product, dot = tile_product(spec.dtype, target), dot_for(spec.dtype, target)
             limbs = limb_dot(spec, target)
-            words += [each.mnemonic for each in (product, dot, limbs) if each]
+            split = dot_of_split(spec, target)
+            words += [each.mnemonic for each in (product, dot, split, limbs) if each]
         return " ".join(words)
 
     def schedule_type(self, spec: Spec, target: Target, mainloop: str) -> type[Schedule]:

@@ -35,7 +35,7 @@ from kgen.targets.cpu.plan.amx.tiles import TILE_ROWS, tile_k
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_vector
 from kgen.targets.cpu.plan.kernels.blis import has_pairs
-from kgen.targets.cpu.plan.kernels.dot import COLUMNS
+from kgen.targets.cpu.plan.kernels.dot import COLUMNS, dot_of_split
 from kgen.targets.cpu.plan.kernels.gemv import rows_of_b
 from kgen.targets.cpu.plan.kernels.inner_operands import k_of_step
 from kgen.targets.cpu.plan.kernels.limb_parts import GROUP, limb_count
@@ -48,6 +48,7 @@ from kgen.targets.cpu.plan.packing.packed_windows import (
     row_step,
     segment_of,
 )
+from kgen.targets.cpu.plan.packing.split_groups import MOST_OF_PAIR
 from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
 from kgen.targets.cpu.rates import TILE_PRODUCT, products
 from kgen.targets.cpu.schedule.space import MatmulSpace, spaces
@@ -55,6 +56,12 @@ from kgen_runtime.values import frozen
 
 #: Array of float64 with one entry per candidate.
 Cycles: TypeAlias = Any
+#: Instructions that copy a vector of groups of B, and that replace one of a group that does not fit
+#: in 16 bits (templates/cpu/lib/products/split.j2); and steps of other products that a step of
+#: groups costs, which reads a place in A besides.
+SPLIT_VECTOR, SPLIT_BEYOND, SPLIT_STEP = 18, 50, 1.6
+#: Largest weight of a column after quantisation.
+LARGEST_WEIGHT = 127
 #: Row stride in bytes whose multiples cause set conflicts: they use at most a quarter of the sets;
 #: bytes per page; and pages that the first-level TLB of every core holds.
 CONFLICT_BYTES, PAGE_BYTES, TLB_PAGES = 2048, 4096, 64
@@ -214,7 +221,14 @@ class _Loop:
 
     @cached_property
     def dot(self) -> Dot | None:
-        return dot_for(self.spec.dtype, self.core.target)
+        packs = self.space.kind is kinds.DotMatmul and bool(np.any(self.space.columns["pack_b"]))
+        split = dot_of_split(self.spec, self.core.target) if packs else None
+        return split or dot_for(self.spec.dtype, self.core.target)
+
+    @property
+    def splits(self) -> bool:
+        """Whether tasks split B in groups whose products fit in 16 bits."""
+        return self.dot is not None and bool(self.dot.adds_pairs)
 
     @cached_property
     def group(self) -> int:
@@ -235,7 +249,9 @@ class _Loop:
     @cached_property
     def products(self) -> float:
         """Vectors of products per cycle; each lane multiplies one k or one group of k."""
-        return products(self.spec.dtype, self.core.target)
+        each = products(self.spec.dtype, self.core.target)
+        # A split B takes three instructions in place of two.
+        return each * 2 / 3 if self.splits else each
 
     @property
     def b_stride(self) -> int:
@@ -364,9 +380,16 @@ def _blocked(loop: _Loop) -> EventCounts:
     sums = np.where(deep > positions, 2, 1) * deep * vectors
     moved = transform_cycles(spec, across, loop.lanes, loop.core.multiply_adds, loads)
     moved = moved + 2 * vectors / loads * in_pass
+    taken = steps * row_tiles * panels
+    if loop.splits:
+        beyond = _beyond(spec.k, nr)
+        busy, longer = (cycles * (1 + beyond**2) for cycles in (busy, longer))
+        taken = SPLIT_STEP * taken * (1 + beyond**2)
+        each = SPLIT_VECTOR + SPLIT_BEYOND * beyond
+        moved = moved + times * steps * ceil_div(spec.n, lanes) * each / loop.core.multiply_adds
     busy, longer = busy + moved, longer + moved
     events = {
-        "steps": inside * steps * row_tiles * panels,
+        "steps": inside * taken,
         "tiles": deep * row_tiles * panels,
         "sums": sums,
         "straddles": longer - busy,
@@ -422,6 +445,19 @@ def _inside(loop: _Loop) -> Cycles:
     inside = depth_inside(spec.operation)
     heights, which = np.unique(mr, return_inverse=True)
     return np.array([inside.share(int(rows)) if inside else 1.0 for rows in heights])[which]
+
+
+def _beyond(depth: int, columns: Column) -> Cycles:
+    """Return the expected fraction of groups with a pair of weights that does not fit in 16 bits.
+
+    Weights are taken for normally distributed, and the largest of `depth` in a column for 127: in
+    standard deviations the median of the extreme value distribution.
+    """
+    log = 2 * math.log(2 * max(depth, 2))
+    less = math.log(2 * math.pi * log) / 2 + math.log(math.log(2))
+    largest = max(math.sqrt(log) - less / math.sqrt(log), 0.0)
+    pair = math.erfc(largest * MOST_OF_PAIR / (2 * LARGEST_WEIGHT))
+    return 1 - (1 - pair) ** (2 * columns)
 
 
 def _step(loop: _Loop, rows: Column, vectors: Column, straddling: Column | float) -> Cycles:

@@ -44,7 +44,8 @@ from kgen.targets.cpu.plan.packing.mapped_b import mapped_bytes
 from kgen.targets.cpu.plan.packing.packed_a import ROW_PADDING
 from kgen.targets.cpu.plan.packing.packed_windows import reads_rows, segment_of, strip_pitch
 from kgen.targets.cpu.plan.packing.panel import b_is_packed
-from kgen.targets.cpu.plan.tiles.dots import dot_for
+from kgen.targets.cpu.plan.packing.split_groups import split_bytes
+from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
 
 MatmulSpace: TypeAlias = Space[BlockedMatmul]
 MatmulTable: TypeAlias = Table[BlockedMatmul]
@@ -75,7 +76,7 @@ def spaces(
     spec: Matmul, target: Target, fixed: Fixed | None = None, mainloop: str | None = None
 ) -> Iterator[MatmulSpace]:
     """Yield the candidates of each main loop, or of `mainloop` alone, with the `fixed` fields."""
-    for names, space in _MAINLOOPS.items():
+    for names, space in _MAINLOOPS:
         is_wanted = mainloop is None or mainloop in names
         if is_wanted and (found := space(spec, target, fixed or {})):
             yield found
@@ -276,17 +277,35 @@ def _split(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
 
 def _dot(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     """Return dot-product instructions on groups of K."""
-    found, stack = dot_for(spec.dtype, target), target.limits["stack_bytes"]
+    found = dot_for(spec.dtype, target)
     if found is None or limb_parts.packed_otherwise(spec, target):
         return None
-    ahead = (0, *BYTES_AHEAD) if spec.constant else (0,)
     axes = _block_axes(
         spec, must_pack_a=dot.must_pack_a(spec, found), must_pack_b=dot.must_pack_b(spec, found)
     )
-    table = MatmulTable(kinds.DotMatmul, fixed, **axes, ahead=ahead)
+    axes["ahead"] = (0, *BYTES_AHEAD) if spec.constant else (0,)
+    return _groups(spec, target, fixed, found, axes)
+
+
+def _split_groups(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
+    """Return products of a prepacked B that each task splits, so that they fit in 16 bits."""
+    found = dot.dot_of_split(spec, target)
+    if found is None:
+        return None
+    axes = _block_axes(spec, must_pack_a=True, must_pack_b=True)
+    return _groups(spec, target, fixed, found, axes | {"pack_b": (1,), "ahead": (0, *BYTES_AHEAD)})
+
+
+def _groups(
+    spec: Matmul, target: Target, fixed: Fixed, found: Dot, axes: Mapping[str, Sequence[int]]
+) -> MatmulSpace | None:
+    stack, splits = target.limits["stack_bytes"], bool(found.adds_pairs)
+    if any(fixed.get(name, value) != value for name, (value, *more) in axes.items() if not more):
+        return None
+    table = MatmulTable(kinds.DotMatmul, fixed, **axes)
     count = vector_for(target, DType.F32, dot.COLUMNS).count
     fits = _tiles(table, spec, target, count, found.extra_registers)
-    run_k = count * found.group
+    run_k = dot.elements_of_run(spec, count, found)
     _blocks(table, spec, table["mr"], run_k)
     # A tile that interleaves rows of B by itself needs registers for them; LLVM would spill.
     vectors = table["nr"] // count
@@ -297,10 +316,12 @@ def _dot(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     fits &= ~blocked | (kc % run_k == 0)
     itemsize = dot.GROUP_BYTES // found.group
     scratch = table["pack_a"] * mc * (rounded_up(kc, run_k) * itemsize + ROW_PADDING)
-    scratch = scratch + mc * START_BYTES * found.b_is_unsigned
+    scratch = scratch * (1 + splits) + mc * START_BYTES * found.b_is_unsigned
     panel = rounded_up(kc, found.group) * table["nr"] * spec.dtype.itemsize
+    panel = split_bytes(kc, table["nr"]) if splits else panel
     _put_kept(table, spec, panel, scratch, stack)
-    scratch = scratch + table["pack_b"] * rounded_up(kc, run_k) * table["nr"] * itemsize
+    room = panel if splits else rounded_up(kc, run_k) * table["nr"] * itemsize
+    scratch = scratch + table["pack_b"] * room
     scratch = scratch + mapped_bytes(spec, kc, table["nr"])
     scratch = scratch + blocked * mc * (table["nc"] * spec.accumulate.itemsize + MOST_PADDING)
     return table.space(fits & (scratch <= stack))
@@ -478,14 +499,18 @@ def _streams(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     return table.space(fits & (scratch <= target.limits["stack_bytes"]))
 
 
-_MAINLOOPS: Mapping[tuple[str, ...], Callable[[Matmul, Target, Fixed], MatmulSpace | None]] = {
-    ("blis", "ahead"): _blis,
-    ("ahead", "blis"): _image_rows,
-    ("split-k",): _split,
-    ("winograd",): _winograd,
-    ("dot",): _dot,
-    ("amx",): _amx,
-    ("limbs",): _limbs,
-    ("inner",): _inner,
-    ("outer",): _outer,
-}
+#: Spaces with the main loops of their candidates.
+_MAINLOOPS: Sequence[
+    tuple[tuple[str, ...], Callable[[Matmul, Target, Fixed], MatmulSpace | None]]
+] = (
+    (("blis", "ahead"), _blis),
+    (("ahead", "blis"), _image_rows),
+    (("split-k",), _split),
+    (("winograd",), _winograd),
+    (("dot",), _dot),
+    (("dot",), _split_groups),
+    (("amx",), _amx),
+    (("limbs",), _limbs),
+    (("inner",), _inner),
+    (("outer",), _outer),
+)

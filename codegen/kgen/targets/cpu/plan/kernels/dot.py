@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import dataclasses
 from functools import cached_property
 
 from kgen.errors import ScheduleError
 from kgen.schedule import DotMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.contraction.implicit_gemm import are_windows
+from kgen.targets.contraction.implicit_gemm import ImplicitGemm, are_windows
 from kgen.targets.cpu.plan.cpu_plan import Buffer, check_multiple, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_vector
 from kgen.targets.cpu.plan.matmul import check_ahead
 from kgen.targets.cpu.plan.packing.compensation import Starts
 from kgen.targets.cpu.plan.packing.groups import GroupsOfB
 from kgen.targets.cpu.plan.packing.lanes import Interleaving, Strip, Unpack
-from kgen.targets.cpu.plan.packing.mapped_b import mapped_b
+from kgen.targets.cpu.plan.packing.mapped_b import mapped_b, maps_b
 from kgen.targets.cpu.plan.packing.packed_a import PackedA
+from kgen.targets.cpu.plan.packing.packed_windows import segment_of
 from kgen.targets.cpu.plan.packing.panel import PanelFormat, b_is_packed
-from kgen.targets.cpu.plan.tiles.dots import VDPBF16PS, Dot, DotOperands
+from kgen.targets.cpu.plan.packing.split_groups import SplitGroups
+from kgen.targets.cpu.plan.tiles.dots import VDPBF16PS, Dot, DotOperands, dot_for, split_dot
 from kgen.targets.cpu.plan.tiles.panels import PanelPacking
-from kgen.targets.cpu.plan.tiles.tile import RegisterTile
+from kgen.targets.cpu.plan.tiles.tile import Column, RegisterTile
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, TileLoop, check_keeps_b, check_tile
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.values import frozen
@@ -39,8 +42,17 @@ class DotPlan(TiledPlan):
 
     @property
     def b_format(self) -> PanelFormat:
-        width = self.row.compute.count
-        return PanelFormat(width=width, depth=self.dot.group, k_unit=self.dot.group)
+        return self.panels_of(self.stored_group)
+
+    @property
+    def stored_group(self) -> int:
+        """Consecutive k of a column in a prepacked B, as in all kernels of the target."""
+        dot = dot_for(self.spec.dtype, self.target)
+        assert dot is not None
+        return dot.group
+
+    def panels_of(self, group: int) -> PanelFormat:
+        return PanelFormat(width=self.row.compute.count, depth=group, k_unit=group)
 
     @cached_property
     def a_pack(self) -> PackedA:
@@ -51,11 +63,26 @@ class DotPlan(TiledPlan):
             packed=self.dots.factors if self.dots.widens else self.run.stored,
             strides=self.tensors.a_strides,
             has_zeros=True,
+            is_unsigned=bool(self.dot.adds_pairs),
         )
 
     @cached_property
     def b_groups(self) -> GroupsOfB:
-        return GroupsOfB.of(self.blocking, self.tensors, self.b_format, self.row)
+        order = self.panels_of(self.dot.group)
+        return GroupsOfB.of(self.blocking, self.tensors, order, self.row)
+
+    @cached_property
+    def split(self) -> SplitGroups | None:
+        """Parts of a prepacked B for products that are added in words; None for other products."""
+        copies = self.a_pack.copies
+        if copies is None:
+            return None
+        return SplitGroups(
+            groups=self.b_groups,
+            stored_group=self.stored_group,
+            sums=self.sum_vector,
+            copies=copies,
+        )
 
     def rows_ahead(self, width: int) -> int:
         return self.schedule.packing_ahead * self.loop.b_in_rows
@@ -63,13 +90,13 @@ class DotPlan(TiledPlan):
     @cached_property
     def packing(self) -> PanelPacking:
         groups, mapped = self.b_groups, mapped_b(self.spec, self.blocking)
-        cut = groups.k_left > 0 and self.blocking.k.is_split
+        cut = (groups.k_left > 0 and self.blocking.k.is_split) or self.split is not None
         return PanelPacking(
             blocking=self.blocking,
             packs=self.schedule.pack_b,
             keeps=self.schedule.keep_b,
             rows_are_whole=not (groups.is_gathered or cut or mapped),
-            panel_bytes=groups.panel_bytes,
+            panel_bytes=self.split.bytes if self.split else groups.panel_bytes,
             mapped=mapped,
         )
 
@@ -82,13 +109,26 @@ class DotPlan(TiledPlan):
             f"B, packed in groups of {group} of K, it visits every mr rows of A, with mr x nr "
             "accumulators in registers",
             *((self.starts.note,) if self.starts else ()),
+            *((self.split.note,) if self.split else ()),
         )
+
+    def fetches_panel(self, tile: RegisterTile, column: Column) -> bool:
+        return not self.split and super().fetches_panel(tile, column)
+
+    @property
+    def sums_initial(self) -> str:
+        return "" if self.split else super().sums_initial
 
     def operand_buffers(self) -> tuple[Buffer, ...]:
         b, group, mapped = self.b_groups, self.dot.group, self.packing.mapped
         a_pack = self.a_pack.buffer("s16" if self.a_pack.widens else self.spec.dtype)
+        if self.split:
+            holds = f"{a_pack.holds}, as unsigned bytes, then with odd bytes reversed"
+            a_pack = dataclasses.replace(a_pack, holds=holds, bytes=2 * a_pack.bytes)
         order = f"{self.spec.dtype} [kc/{group}][nr][{group}], {b.pack_row} B per row"
-        panels = self.packing.panels * b.panel_bytes
+        if self.split:
+            order += ", then starts of sums, number of groups, and places in A"
+        panels = self.packing.panels * self.packing.panel_bytes
         b_pack = Buffer(name="%b.pack", holds=f"{order}, zero past K and N", bytes=panels)
         return (
             *((a_pack,) if self.schedule.pack_a else ()),
@@ -105,7 +145,7 @@ class DotPlan(TiledPlan):
 
     @property
     def has_halves(self) -> bool:
-        return self.dot.half is not None
+        return self.dot.half is not None and not self.dot.adds_pairs
 
     @cached_property
     def loop(self) -> TileLoop:
@@ -222,7 +262,14 @@ def rounds_bf16(spec: Matmul, dot: Dot) -> bool:
 
 def plan_dot(spec: Matmul, target: Target, schedule: DotMatmul, dot: Dot) -> DotPlan:
     """Plan the kernel. Raises ScheduleError for fields that do not fit."""
-    check_ahead(spec, schedule)
+    if schedule.pack_b and (words := dot_of_split(spec, target)):
+        dot = words
+        if not schedule.pack_a:
+            raise ScheduleError(
+                "pack_b=1 with a prepacked B requires pack_a=1, for two copies of A; try pack_b=0"
+            )
+    else:
+        check_ahead(spec, schedule)
     if schedule.ahead and not b_is_packed(spec):
         raise ScheduleError(
             f"ahead={schedule.ahead} requires a prepacked B; try ahead=0, or constant=b"
@@ -243,7 +290,7 @@ def plan_dot(spec: Matmul, target: Target, schedule: DotMatmul, dot: Dot) -> Dot
     sums = vector_for(target, DType.F32, COLUMNS)
     check_multiple(schedule, "nr", sums.count, "the columns of a vector")
     compute = finishing_vector(spec, target, COLUMNS)
-    run_k = sums.bytes // GROUP_BYTES * dot.group
+    run_k = elements_of_run(spec, sums.count, dot)
     plan = DotPlan.of(
         spec,
         target,
@@ -264,3 +311,19 @@ def plan_dot(spec: Matmul, target: Target, schedule: DotMatmul, dot: Dot) -> Dot
     check_keeps_b(plan)
     check_tile(target, schedule, compute, dot.extra_registers)
     return plan
+
+
+def elements_of_run(spec: Matmul, sums: int, dot: Dot) -> int:
+    """Return the elements of A that are packed at once: groups for `sums` accumulators, or half of
+    them if segments of windows are shorter."""
+    run = sums * dot.group
+    return run // 2 if 0 < segment_of(spec) < run and dot.adds_pairs else run
+
+
+def dot_of_split(spec: Matmul, target: Target) -> Dot | None:
+    """Return the instruction for a prepacked B that the kernel splits (pack_b=1); None if it may
+    not: A must be stored row-major, its windows in pairs of channels, and B must be a matrix."""
+    is_odd = isinstance(spec, ImplicitGemm) and are_windows(spec) and spec.operation.weights[1] % 2
+    if not b_is_packed(spec) or maps_b(spec) or spec.layout.a_transposed or is_odd:
+        return None
+    return split_dot(spec.dtype, target)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import ClassVar
 
 from kgen.targets.base import Target
 from kgen.targets.contraction.implicit_gemm import ImplicitGemm, are_windows
@@ -19,11 +20,29 @@ ROW_PADDING = 64
 
 
 @frozen
+class UnsignedCopies:
+    """Packed A of s8 in two copies of unsigned bytes: each element plus 128, and at `second` bytes
+    from there the same, with 127 minus the element for odd elements."""
+
+    #: Pairs of bytes as s16, the even one in the lower byte: (128, 128), (128, 127), (127, 128).
+    unsigned_pair: ClassVar[int] = -0x7F80
+    reversed_pair: ClassVar[int] = 0x7F80
+    shifted_pair: ClassVar[int] = -0x7F81
+
+    second: int
+
+    def words(self, packed: Vector) -> Vector:
+        """Return the pairs of bytes of a vector as words."""
+        return Vector(count=packed.count // 2, scalar="i16")
+
+
+@frozen
 class PackedA:
     """A packed as [mc][kc], or as [kc][mc] with `by_columns`.
 
     A run is a vector along a packed row. `run` is the access that reads it; `packed` is its packed
-    type, of the same or a wider element type. With `has_zeros`, zeros fill the last run of K.
+    type, of the same or a wider element type. With `has_zeros`, zeros fill the last run of K. With
+    `is_unsigned`, there are two copies of unsigned bytes.
     `strides` are the strides of A in bytes along the batch, M and K.
     """
 
@@ -34,6 +53,11 @@ class PackedA:
     strides: Sequence[int]
     by_columns: bool = False
     has_zeros: bool = False
+    is_unsigned: bool = False
+
+    @property
+    def copies(self) -> UnsignedCopies | None:
+        return UnsignedCopies(second=self.bytes) if self.is_unsigned else None
 
     @property
     def along(self) -> BlockedAxis:

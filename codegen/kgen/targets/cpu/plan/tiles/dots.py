@@ -21,7 +21,9 @@ class Dot:
     `intrinsics` maps the bytes of a vector to the form of the instruction; `bytes` chooses it.
     `factor` is the LLVM type of an element. With `b_is_unsigned`, the instruction reads B as
     unsigned, so the kernel adds 128 to B and compensates for it (packing/compensation.py). If it
-    does not `add`, another instruction adds its result to the sums.
+    does not `add`, another instruction adds its result to the sums. An instruction with `pairs`
+    adds products in pairs to words that may overflow; it reads A as unsigned, and B in parts that
+    do not overflow (packing/split_groups.py). `pairs` are the forms that add pairs of words.
     """
 
     mnemonic: str
@@ -31,6 +33,7 @@ class Dot:
     reason: str = _EXACT
     b_is_unsigned: bool = False
     adds: bool = True
+    pairs: Mapping[int, str] | None = None
     #: Vector registers besides those of sums and factors.
     extra_registers: int = 0
     bytes: int = 0
@@ -45,6 +48,11 @@ class Dot:
     @property
     def intrinsic(self) -> str:
         return self.intrinsics[self.bytes]
+
+    @property
+    def adds_pairs(self) -> str:
+        """Instruction that adds pairs of words; empty unless products come in words."""
+        return self.pairs[self.bytes] if self.pairs else ""
 
     @property
     def half(self) -> str | None:
@@ -124,6 +132,17 @@ VPMADDWD = Dot(
     adds=False,
     extra_registers=1,
 )
+#: Intel SDM volume 2: VPMADDUBSW adds two products of an unsigned and a signed byte to a s16 with
+#: saturation. Registers hold the products, and the words that VPMADDWD multiplies them by, all 1.
+VPMADDUBSW = Dot(
+    mnemonic="vpmaddubsw",
+    intrinsics={32: "llvm.x86.avx2.pmadd.ub.sw", 64: "llvm.x86.avx512.pmaddubs.w.512"},
+    group=4,
+    factor="i8",
+    adds=False,
+    pairs=VPMADDWD.intrinsics,
+    extra_registers=2,
+)
 #: The form of SSE2 overwrites one factor, in the register that products take anyway.
 PMADDWD = dataclasses.replace(VPMADDWD, mnemonic="pmaddwd", extra_registers=0)
 #: Arm Architecture Reference Manual, SDOT (vector): four products of s8, added to a s32. LLVM loads
@@ -165,6 +184,15 @@ WORD_DOTS: tuple[tuple[str, tuple[int, ...], Dot], ...] = (
 def dot_for(dtype: DType, target: Target) -> Dot | None:
     """Return the instruction for operands of a type, if the target has one."""
     return next((dot for feature, dot in DOTS.get(dtype, ()) if target.has(feature)), None)
+
+
+def split_dot(dtype: DType, target: Target) -> Dot | None:
+    """Return the instruction on bytes that may replace the instruction on words, if the target has
+    one."""
+    dot = dot_for(dtype, target)
+    if dot is None or dot.mnemonic != VPMADDWD.mnemonic or dtype is not DType.S8:
+        return None
+    return dataclasses.replace(VPMADDUBSW, bytes=dot.bytes, features=dot.features)
 
 
 def word_dot(sums: Vector, target: Target) -> Dot | None:

@@ -1,0 +1,165 @@
+"""Groups of B whose products with unsigned bytes of A fit in pairs in 16 bits.
+
+An instruction adds two products of an unsigned and a signed byte to a s16 with saturation. Pairs of
+weights of opposite signs never saturate. Pairs of one sign do not if |b0 + b1| <= 128. A becomes
+unsigned by adding 128, in two copies: in the second one, odd elements are 255 minus those of the
+first, and their weights change sign. So most groups fit with one of both copies. A group that fits
+with neither becomes two: its weights limited to -64..64, and the remainder of them.
+
+A split panel is a list of groups with the place of each in A. Sums of a column start from the sum
+of its weights, times -128, or times 127 where A is reversed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kgen.targets.contraction.candidate_table import Column as Extents
+from kgen.targets.contraction.candidate_table import ceil_div, rounded_up
+from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
+from kgen.targets.cpu.plan.extents import Blocking
+from kgen.targets.cpu.plan.packing.compensation import START_BYTES
+from kgen.targets.cpu.plan.packing.groups import GroupsOfB
+from kgen.targets.cpu.plan.packing.packed_a import UnsignedCopies
+from kgen.targets.cpu.plan.tiles.tile import Column
+from kgen.targets.cpu.plan.vectors import Vector, index_list
+from kgen_runtime.values import frozen
+
+#: Bytes of a group of a column, of a group's place in A, and of a panel's number of groups.
+GROUP_BYTES, PLACE_BYTES, COUNT_BYTES = 4, 4, 8
+#: Largest sum of a pair of weights: 255 * 128 fits in a s16, 255 * 129 does not.
+MOST_OF_PAIR = 128
+#: Mask of the odd byte of a pair, as s16.
+ODD_BYTES = -0x100
+#: Factors of a weight in the start value of its column, for A + 128, and for 127 - A and an
+#: opposite weight.
+FIRST_FACTOR, REVERSED_FACTOR = -128, 127
+
+
+def split_bytes(kc: Extents | int, nr: Extents | int) -> Extents | int:
+    """Return the bytes of a split panel."""
+    groups = 2 * ceil_div(kc, GROUP_BYTES)
+    needed = groups * (nr * GROUP_BYTES + PLACE_BYTES) + nr * START_BYTES + COUNT_BYTES
+    return rounded_up(needed, LINE_BYTES * nr)
+
+
+@frozen
+class SplitGroups:
+    """Split panel of a prepacked B, with at most two groups for each of `groups`. `stored_group` is
+    the number of consecutive k of a column in the prepacked B. `sums` is the type of accumulators.
+    """
+
+    groups: GroupsOfB
+    stored_group: int
+    sums: Vector
+    copies: UnsignedCopies
+
+    @property
+    def note(self) -> str:
+        return (
+            "exact products in 16 bits: elements of A get +128, or are 127 minus them where that "
+            f"keeps pairs of B within {MOST_OF_PAIR}; other groups of B are multiplied in two parts"
+        )
+
+    @property
+    def blocking(self) -> Blocking:
+        return self.groups.blocking
+
+    @property
+    def most(self) -> int:
+        """Groups of a split panel."""
+        return -(-self.blocking.schedule.kc // self.groups.group) * 2
+
+    @property
+    def starts(self) -> int:
+        """Byte offset of the start values of sums in a split panel."""
+        return self.most * self.groups.pack_row
+
+    @property
+    def count(self) -> int:
+        """Byte offset of the number of groups."""
+        return self.starts + self.blocking.schedule.nr * self.sums.itemsize
+
+    @property
+    def places(self) -> int:
+        """Byte offset of the places of groups: bytes from the start of a row of packed A."""
+        return self.count + COUNT_BYTES
+
+    @property
+    def bytes(self) -> int:
+        return int(split_bytes(self.blocking.schedule.kc, self.blocking.schedule.nr))
+
+    def source(self, column: Column) -> int:
+        """Return the byte offset of a vector of columns in the prepacked panel."""
+        return column.first * self.groups.column_stride
+
+    def starts_of(self, column: Column) -> int:
+        return self.starts + column.first * self.sums.itemsize
+
+    def successive(self, columns: Sequence[Column]) -> tuple[tuple[Column | None, Column], ...]:
+        """Return each vector of columns after the one before it, which the first one lacks."""
+        return tuple(zip((None, *columns), columns, strict=False))
+
+    def chained(self, panel: str, columns: Sequence[Column]) -> tuple[str, ...]:
+        """Return the names of start values while they are summed up, for each vector of columns."""
+        return tuple(f"{panel}.{column.name}.sum" for column in columns)
+
+    # -- reading a prepacked panel ---------------------------------------------------------------
+
+    @property
+    def half(self) -> Vector:
+        """Half of a group of all columns, which is contiguous in a prepacked panel."""
+        return self.groups.packed.half
+
+    @property
+    def joined(self) -> str:
+        """Shuffle mask that joins the halves of groups."""
+        half, width = self.stored_group, self.groups.width
+        return index_list(
+            part * width * half + column * half + i
+            for column in range(width)
+            for part in range(2)
+            for i in range(half)
+        )
+
+    @property
+    def lacks_half(self) -> bool:
+        """Whether a prepacked B ends in the middle of a group."""
+        return 0 < self.blocking.spec.k % self.groups.group <= self.stored_group
+
+    # -- constants -------------------------------------------------------------------------------
+
+    @property
+    def words(self) -> Vector:
+        return self.copies.words(self.groups.packed)
+
+    @property
+    def most_of_pair(self) -> str:
+        return self.words.splat(MOST_OF_PAIR)
+
+    @property
+    def least(self) -> str:
+        """Weight that has no opposite."""
+        return self.words.splat(-MOST_OF_PAIR)
+
+    @property
+    def largest_part(self) -> str:
+        return self.groups.packed.splat(MOST_OF_PAIR // 2)
+
+    @property
+    def smallest_part(self) -> str:
+        return self.groups.packed.splat(-MOST_OF_PAIR // 2)
+
+    @property
+    def first_factor(self) -> str:
+        """Factor of weights in the start value of a column."""
+        return self.words.splat(FIRST_FACTOR)
+
+    @property
+    def second_factor(self) -> str:
+        """Addend to the factor of odd weights whose elements of A are reversed."""
+        return self.words.splat(REVERSED_FACTOR - FIRST_FACTOR)
+
+    @property
+    def odd_bytes(self) -> str:
+        return self.words.splat(ODD_BYTES)
