@@ -239,6 +239,8 @@ def _obstacle(plan: CudaPlan) -> str | None:
     from kgen.targets.cuda.plan.wgmma.limits import obstacle
 
     if isinstance(plan, MmaAttentionPlan):
+        if plan.by_lanes:
+            return None
         return wgmma_attention.obstacle(plan.spec, plan.target)
     if not isinstance(plan, MmaPlan | SplitPlan):
         return None

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import kgen
-from kgen import pipeline, targets
+from kgen import emulate, pipeline, targets
 from kgen.errors import ScheduleError, SpecError, TargetError
 from kgen.spec import Attention, DType
 from tests.attention_specs import BOTTOM, attention, decoding, options
@@ -105,3 +106,25 @@ def test_what_is_not_supported_is_refused() -> None:
             kgen.build(attention(8, 8, dtype="e4m3"), targets=[target])
     with pytest.raises(ScheduleError, match=r"v is copied 1 B at a time, .* multiples of 4"):
         kgen.build(attention(9, 40, out=5, dtype="e4m3"), targets=["sm_89"])
+
+
+@pytest.mark.parametrize(("target", "size"), [("sm_89", 16), ("sm_89", 64), ("sm_90a", 64)])
+def test_no_access_is_wasted(target: str, size: int) -> None:
+    """No bank conflict, although values are stored to shared memory as they are widened."""
+    spec = attention(64, 64, size, dtype="e4m3")
+    blocks = {"block_m": 64, "block_n": 32, "num_warps": 4, "num_stages": 2, "split_k": 1}
+    plan = pipeline.plan_with(spec, targets.find(target), blocks)
+    launch, out = plan.launches[0], np.zeros(spec.parameter("out").shape, np.uint16)
+    report = emulate.run(
+        pipeline.source(plan).text,
+        language="ptx",
+        entry=launch.entry_point,
+        grid=launch.grid,
+        block=launch.block,
+        arguments=[*(np.zeros(p.shape, np.uint8) for p in spec.parameters[:3]), out],
+        dynamic_shared=launch.dynamic_shared_memory,
+        profile=True,
+    )
+    counters = report.counters
+    assert counters["bank_conflicts"] == 0
+    assert counters["global_sectors"] == counters["global_sectors_ideal"] > 0
