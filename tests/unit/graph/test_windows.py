@@ -16,7 +16,7 @@ from onnx.reference import ReferenceEvaluator
 
 from kgen.errors import GraphError
 from kgen.graph.fusing.limits import MOST_OPERANDS
-from kgen.spec import Conv2d
+from kgen.spec import Conv2d, Matmul
 from tests.onnx_models import Maker, lowered, reference, run
 from tests.onnx_operators import CASES
 
@@ -212,6 +212,33 @@ def test_phases_of_transposed_convolutions(
     calls, model = lowered(m, y)
     kinds = [call.spec.op for call in calls.calls]
     assert kinds.count("conv2d") + kinds.count("matmul") == products
+    given = drawn(m)
+    expected = reference(model, x=given)
+    (found,) = run(calls, {"x": given}).values()
+    np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=5e-6, atol=5e-6)
+
+
+@pytest.mark.parametrize(
+    ("shape", "kernel", "products"),
+    [
+        ((2, 3, 4, 5), (3, 2, 2, 3), 2 * 4 * 2),
+        ((1, 3, 2, 3, 4), (3, 2, 2, 3, 2), 2 * 2 * 3 * 3),
+        ((1, 3, 5), (3, 2, 2), 1),
+        # The weights are larger than the outputs of a row.
+        ((2, 11, 4, 5), (11, 2, 2, 3), 1),
+    ],
+)
+def test_windows_of_transposed_convolutions_that_do_not_overlap(
+    shape: tuple[int, ...], kernel: tuple[int, ...], products: int
+) -> None:
+    """Each row of the output is a product if the weights are small."""
+    m = Maker()
+    x = m.input("x", shape)
+    w, bias = m.weight(*kernel), m.weight(kernel[1])
+    y = m.add("ConvTranspose", x, w, bias, strides=list(kernel[2:]))
+    calls, model = lowered(m, y)
+    (spec,) = (call.spec for call in calls.calls if isinstance(call.spec, Matmul))
+    assert spec.batch == products
     given = drawn(m)
     expected = reference(model, x=given)
     (found,) = run(calls, {"x": given}).values()

@@ -303,21 +303,34 @@ def conv_transpose(b: Builder, node: Node, given: list[GraphValue | None]) -> Gr
 def apart_again(
     b: Builder, x: GraphValue, w: GraphValue, bias: GraphValue | None, windows: Windows
 ) -> GraphValue:
+    """Multiply images by the weights of all outputs of a window, and interleave the windows.
+
+    If the weights are small, each row of images has a product of its own for each row of a window:
+    its result is a row of the output, and nothing is moved. It reads the weights again for each
+    row, which costs less than moving a row's outputs if images have few channels.
+    """
     rank, outputs = len(windows), w.shape[1]
     x = b.permute(x, (0, *range(2, rank + 2), 1))
+    images, *counts, channels = x.shape
     sizes = tuple(window.size for window in windows)
-    matrix = as_constant(
-        b, w, (0, *range(2, rank + 2), 1), (w.shape[0], math.prod(sizes) * outputs)
-    )
-    found = b.product(x, matrix)
-    counts = found.shape[1 : rank + 1]
-    found = b.reshape(found, (x.shape[0], *counts, *sizes, outputs))
+    by_rows = channels <= 2 * counts[-1] and not is_dequantized(b, x)
+    alone = rank - 1 if by_rows else 0
+    wide = math.prod(sizes[alone:]) * outputs
+    # Window rows of the axes before the last one, channels, and outputs of a part of a window.
+    order = (*range(2, alone + 2), 0, *range(alone + 2, rank + 2), 1)
+    rows = [n for size in sizes[:alone] for n in (size, 1)][:-1]
+    matrix = as_constant(b, w, order, (*rows, channels, wide))
+    apart = [n for count in counts[:alone] for n in (count, 1)]
+    found = b.product(b.reshape(x, (images, *apart, *counts[alone:], channels)), matrix)
+    done = [n for count, size in zip(counts, sizes[:alone], strict=False) for n in (count, size)]
+    found = b.reshape(found, (images, *done, *counts[alone:], *sizes[alone:], outputs))
     if bias is not None:
         found = b.formula(b.call("add", found, bias), found.shape, found.dtype)
     # Interleave each axis of the input with the axis of its windows.
-    pairs = [axis for i in range(rank) for axis in (1 + i, 1 + rank + i)]
-    found = b.permute(found, (0, *pairs, 2 * rank + 1))
-    found = b.reshape(found, (x.shape[0], *(w.length for w in windows), outputs))
+    first, left = 1 + 2 * alone, rank - alone
+    pairs = [axis for i in range(left) for axis in (first + i, first + left + i)]
+    found = b.permute(found, (*range(first), *pairs, first + 2 * left))
+    found = b.reshape(found, (images, *(w.length for w in windows), outputs))
     return b.permute(found, (0, rank + 1, *range(1, rank + 1)))
 
 
