@@ -60,5 +60,8 @@ def _all_places(conv: Conv2d) -> int:
     return max(seen) + 1 - min(seen)
 
 
-def test_nothing_is_left_out_without_padding_along_the_first_axis() -> None:
+def test_nothing_is_left_out_without_zeros_along_the_first_axis() -> None:
     assert depth_inside(Conv2d(input=(1, 2, 7, 5), weights=(1, 2, 3, 3), padding=(0, 1))) is None
+    for value in (7, "padding"):
+        bytes_ = Conv2d(dtype="s8", padding_value=value, **CONVS["3x3"])
+        assert depth_inside(bytes_) is None

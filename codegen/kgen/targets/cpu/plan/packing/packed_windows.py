@@ -130,9 +130,9 @@ class DepthInside:
 
 
 def depth_inside(conv: Conv2d) -> DepthInside | None:
-    """Return how padding shortens K; None if no window is padded along the first axis."""
+    """Return how padding shortens K; None without zeros along the first axis."""
     axis = kernel_axes(conv, window_axes(conv, conv.rank, 1))[0]
-    if not axis.is_padded:
+    if not axis.is_padded or conv.padding_value != 0:
         return None
     depth = math.prod(conv.weights[1:]) // axis.extent
     return DepthInside(axis=axis, depth=depth, images=conv.images)
