@@ -92,8 +92,8 @@ j.body:
   %next.at = xor i64 %part.at, 8192
   store i64 %next.at, ptr %b.turn, align 8
   %next.to = getelementptr i8, ptr %b.pack, i64 %next.at
-  %next.column.offset = mul nuw i64 %j.next, 2
-  %next.from = getelementptr i8, ptr %b, i64 %next.column.offset
+  %next.from.offset = mul nuw i64 %j.next, 2
+  %next.from = getelementptr i8, ptr %b, i64 %next.from.offset
   br label %i.enter
 i.enter:
   br label %i.head

@@ -61,11 +61,11 @@ enter:
   %x0_0 = load <8 x float>, ptr %from, align 4
   %x0_1.at = getelementptr i8, ptr %from, i64 %column
   %x0_1 = load <8 x float>, ptr %x0_1.at, align 4
-  %x0_2.offset = mul nuw i64 %column, 2
-  %x0_2.at = getelementptr i8, ptr %from, i64 %x0_2.offset
+  %x0_2.at.offset = mul nuw i64 %column, 2
+  %x0_2.at = getelementptr i8, ptr %from, i64 %x0_2.at.offset
   %x0_2 = load <8 x float>, ptr %x0_2.at, align 4
-  %x0_3.offset = mul nuw i64 %column, 3
-  %x0_3.at = getelementptr i8, ptr %from, i64 %x0_3.offset
+  %x0_3.at.offset = mul nuw i64 %column, 3
+  %x0_3.at = getelementptr i8, ptr %from, i64 %x0_3.at.offset
   %x0_3 = load <8 x float>, ptr %x0_3.at, align 4
   %x1_0.row = getelementptr i8, ptr %from, i64 %row
   %x1_0 = load <8 x float>, ptr %x1_0.row, align 4
@@ -73,12 +73,12 @@ enter:
   %x1_1.at = getelementptr i8, ptr %x1_1.row, i64 %column
   %x1_1 = load <8 x float>, ptr %x1_1.at, align 4
   %x1_2.row = getelementptr i8, ptr %from, i64 %row
-  %x1_2.offset = mul nuw i64 %column, 2
-  %x1_2.at = getelementptr i8, ptr %x1_2.row, i64 %x1_2.offset
+  %x1_2.at.offset = mul nuw i64 %column, 2
+  %x1_2.at = getelementptr i8, ptr %x1_2.row, i64 %x1_2.at.offset
   %x1_2 = load <8 x float>, ptr %x1_2.at, align 4
   %x1_3.row = getelementptr i8, ptr %from, i64 %row
-  %x1_3.offset = mul nuw i64 %column, 3
-  %x1_3.at = getelementptr i8, ptr %x1_3.row, i64 %x1_3.offset
+  %x1_3.at.offset = mul nuw i64 %column, 3
+  %x1_3.at = getelementptr i8, ptr %x1_3.row, i64 %x1_3.at.offset
   %x1_3 = load <8 x float>, ptr %x1_3.at, align 4
   %x2_0.row.offset = mul nuw i64 %row, 2
   %x2_0.row = getelementptr i8, ptr %from, i64 %x2_0.row.offset
@@ -89,13 +89,13 @@ enter:
   %x2_1 = load <8 x float>, ptr %x2_1.at, align 4
   %x2_2.row.offset = mul nuw i64 %row, 2
   %x2_2.row = getelementptr i8, ptr %from, i64 %x2_2.row.offset
-  %x2_2.offset = mul nuw i64 %column, 2
-  %x2_2.at = getelementptr i8, ptr %x2_2.row, i64 %x2_2.offset
+  %x2_2.at.offset = mul nuw i64 %column, 2
+  %x2_2.at = getelementptr i8, ptr %x2_2.row, i64 %x2_2.at.offset
   %x2_2 = load <8 x float>, ptr %x2_2.at, align 4
   %x2_3.row.offset = mul nuw i64 %row, 2
   %x2_3.row = getelementptr i8, ptr %from, i64 %x2_3.row.offset
-  %x2_3.offset = mul nuw i64 %column, 3
-  %x2_3.at = getelementptr i8, ptr %x2_3.row, i64 %x2_3.offset
+  %x2_3.at.offset = mul nuw i64 %column, 3
+  %x2_3.at = getelementptr i8, ptr %x2_3.row, i64 %x2_3.at.offset
   %x2_3 = load <8 x float>, ptr %x2_3.at, align 4
   %x3_0.row.offset = mul nuw i64 %row, 3
   %x3_0.row = getelementptr i8, ptr %from, i64 %x3_0.row.offset
@@ -106,13 +106,13 @@ enter:
   %x3_1 = load <8 x float>, ptr %x3_1.at, align 4
   %x3_2.row.offset = mul nuw i64 %row, 3
   %x3_2.row = getelementptr i8, ptr %from, i64 %x3_2.row.offset
-  %x3_2.offset = mul nuw i64 %column, 2
-  %x3_2.at = getelementptr i8, ptr %x3_2.row, i64 %x3_2.offset
+  %x3_2.at.offset = mul nuw i64 %column, 2
+  %x3_2.at = getelementptr i8, ptr %x3_2.row, i64 %x3_2.at.offset
   %x3_2 = load <8 x float>, ptr %x3_2.at, align 4
   %x3_3.row.offset = mul nuw i64 %row, 3
   %x3_3.row = getelementptr i8, ptr %from, i64 %x3_3.row.offset
-  %x3_3.offset = mul nuw i64 %column, 3
-  %x3_3.at = getelementptr i8, ptr %x3_3.row, i64 %x3_3.offset
+  %x3_3.at.offset = mul nuw i64 %column, 3
+  %x3_3.at = getelementptr i8, ptr %x3_3.row, i64 %x3_3.at.offset
   %x3_3 = load <8 x float>, ptr %x3_3.at, align 4
   %column0.0 = fsub <8 x float> %x0_0, %x2_0
   %column0.1 = fadd <8 x float> %x2_0, %x1_0
@@ -280,8 +280,8 @@ t.body:
   %t.y.count = udiv i64 %t.tile, 2
   %t.y = urem i64 %t.y.count, 2
   %t.x = urem i64 %t.tile, 2
-  %t.image.offset = mul nuw i64 %t.image, 384
-  %t.at.image = getelementptr i8, ptr %a, i64 %t.image.offset
+  %t.at.image.offset = mul nuw i64 %t.image, 384
+  %t.at.image = getelementptr i8, ptr %a, i64 %t.at.image.offset
   %t.y.first = mul nuw i64 %t.y, 2
   %t.y.from = sub i64 %t.y.first, 1
   %t.y.offset = mul i64 %t.y.from, 96
@@ -349,8 +349,8 @@ cp.y.head:
   %cp.y.more = icmp ult i64 %cp.y, %t.y.stop
   br i1 %cp.y.more, label %cp.y.body, label %cp.y.done
 cp.y.body:
-  %cp.y.offset = mul nuw i64 %cp.y, 96
-  %cp.y.from = getelementptr i8, ptr %c.from, i64 %cp.y.offset
+  %cp.y.from.offset = mul nuw i64 %cp.y, 96
+  %cp.y.from = getelementptr i8, ptr %c.from, i64 %cp.y.from.offset
   %cp.y.to.offset = mul nuw i64 %cp.y, 128
   %cp.y.to = getelementptr i8, ptr %patch, i64 %cp.y.to.offset
   br label %cp.x.enter

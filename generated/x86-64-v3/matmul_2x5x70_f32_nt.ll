@@ -17,8 +17,8 @@ target triple = "x86_64-unknown-linux-gnu"
 
 define internal void @tile_2x2(ptr noalias %a, ptr noalias %b, ptr noalias %acc, i64 %spread) #1 {
 enter:
-  %n1.b = mul nuw i64 %spread, 280
-  %b.n1 = getelementptr i8, ptr %b, i64 %n1.b
+  %b.n1.offset = mul nuw i64 %spread, 280
+  %b.n1 = getelementptr i8, ptr %b, i64 %b.n1.offset
   %acc.n1 = getelementptr float, ptr %acc, i64 %spread
   br label %k.enter
 k.enter:
@@ -275,8 +275,8 @@ m.head:
   %m.more = icmp ult i64 %m, 2
   br i1 %m.more, label %m.body, label %m.done
 m.body:
-  %acc.offset = mul nuw i64 %m, 32
-  %acc.row = getelementptr i8, ptr %acc, i64 %acc.offset
+  %acc.row.offset = mul nuw i64 %m, 32
+  %acc.row = getelementptr i8, ptr %acc, i64 %acc.row.offset
   %out.offset = mul nuw i64 %m, 20
   %out.row = getelementptr i8, ptr %out, i64 %out.offset
   %t.acc = load <8 x float>, ptr %acc.row, align 32

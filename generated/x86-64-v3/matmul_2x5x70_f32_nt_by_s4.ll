@@ -17,20 +17,20 @@ target triple = "x86_64-unknown-linux-gnu"
 
 define internal void @tile_1x5(ptr noalias %a, ptr noalias %b, ptr noalias %acc, i64 %spread) #1 {
 enter:
-  %n1.b = mul nuw i64 %spread, 54
-  %b.n1 = getelementptr i8, ptr %b, i64 %n1.b
+  %b.n1.offset = mul nuw i64 %spread, 54
+  %b.n1 = getelementptr i8, ptr %b, i64 %b.n1.offset
   %acc.n1 = getelementptr float, ptr %acc, i64 %spread
   %n2.index = mul nuw i64 %spread, 2
-  %n2.b = mul nuw i64 %n2.index, 54
-  %b.n2 = getelementptr i8, ptr %b, i64 %n2.b
+  %b.n2.offset = mul nuw i64 %n2.index, 54
+  %b.n2 = getelementptr i8, ptr %b, i64 %b.n2.offset
   %acc.n2 = getelementptr float, ptr %acc, i64 %n2.index
   %n3.index = mul nuw i64 %spread, 3
-  %n3.b = mul nuw i64 %n3.index, 54
-  %b.n3 = getelementptr i8, ptr %b, i64 %n3.b
+  %b.n3.offset = mul nuw i64 %n3.index, 54
+  %b.n3 = getelementptr i8, ptr %b, i64 %b.n3.offset
   %acc.n3 = getelementptr float, ptr %acc, i64 %n3.index
   %n4.index = mul nuw i64 %spread, 4
-  %n4.b = mul nuw i64 %n4.index, 54
-  %b.n4 = getelementptr i8, ptr %b, i64 %n4.b
+  %b.n4.offset = mul nuw i64 %n4.index, 54
+  %b.n4 = getelementptr i8, ptr %b, i64 %b.n4.offset
   %acc.n4 = getelementptr float, ptr %acc, i64 %n4.index
   br label %k.enter
 k.enter:
@@ -431,8 +431,8 @@ m.head:
   %m.more = icmp ult i64 %m, 2
   br i1 %m.more, label %m.body, label %m.done
 m.body:
-  %acc.offset = mul nuw i64 %m, 32
-  %acc.row = getelementptr i8, ptr %acc, i64 %acc.offset
+  %acc.row.offset = mul nuw i64 %m, 32
+  %acc.row = getelementptr i8, ptr %acc, i64 %acc.row.offset
   %out.offset = mul nuw i64 %m, 20
   %out.row = getelementptr i8, ptr %out, i64 %out.offset
   %t.acc = load <8 x float>, ptr %acc.row, align 32

@@ -49,8 +49,8 @@ columns.head:
 columns.body:
   %c.less = icmp ult i64 %columns, 2
   %c = select i1 %c.less, i64 %columns, i64 2
-  %b.x.offset = mul nuw i64 %c, 48
-  %b.x.from = getelementptr i8, ptr %x.row, i64 %b.x.offset
+  %b.x.from.offset = mul nuw i64 %c, 48
+  %b.x.from = getelementptr i8, ptr %x.row, i64 %b.x.from.offset
   %b.x.0.r0 = load <8 x float>, ptr %b.x.from, align 4
   %b.x.at1 = getelementptr i8, ptr %b.x.from, i64 48
   %b.x.0.r1 = load <8 x float>, ptr %b.x.at1, align 4

@@ -312,10 +312,10 @@ m.head:
   %m.more = icmp ult i64 %m, %rows
   br i1 %m.more, label %m.body, label %m.done
 m.body:
-  %a.offset = mul nuw i64 %m, 96
-  %a.row = getelementptr i8, ptr %a, i64 %a.offset
-  %acc.offset = mul nuw i64 %m, 128
-  %acc.row = getelementptr i8, ptr %acc, i64 %acc.offset
+  %a.row.offset = mul nuw i64 %m, 96
+  %a.row = getelementptr i8, ptr %a, i64 %a.row.offset
+  %acc.row.offset = mul nuw i64 %m, 128
+  %acc.row = getelementptr i8, ptr %acc, i64 %acc.row.offset
   br label %n.enter
 n.enter:
   br label %n.head
@@ -340,8 +340,8 @@ k.body:
   %a.all.first = insertelement <16 x float> poison, float %a.one, i32 0
   %a.all = shufflevector <16 x float> %a.all.first, <16 x float> poison, <16 x i32> zeroinitializer
   %block = lshr i64 %k, 6
-  %block.offset = mul nuw i64 %block, 1024
-  %block.at = getelementptr i8, ptr %panel, i64 %block.offset
+  %block.at.offset = mul nuw i64 %block, 1024
+  %block.at = getelementptr i8, ptr %panel, i64 %block.at.offset
   %place = and i64 %k, 63
   %group = and i64 %place, 60
   %group.offset = mul nuw i64 %group, 16
@@ -492,8 +492,8 @@ m.head:
   %m.more = icmp ult i64 %m, 1
   br i1 %m.more, label %m.body, label %m.done
 m.body:
-  %acc.offset = mul nuw i64 %m, 128
-  %acc.row = getelementptr i8, ptr %acc, i64 %acc.offset
+  %acc.row.offset = mul nuw i64 %m, 128
+  %acc.row = getelementptr i8, ptr %acc, i64 %acc.row.offset
   %out.offset = mul nuw i64 %m, 80
   %out.row = getelementptr i8, ptr %out, i64 %out.offset
   br label %n.enter
@@ -504,8 +504,8 @@ n.head:
   %n.more = icmp ult i64 %n, 16
   br i1 %n.more, label %n.body, label %n.done
 n.body:
-  %x.acc.offset = mul nuw i64 %n, 4
-  %x.acc.at = getelementptr i8, ptr %acc.row, i64 %x.acc.offset
+  %x.acc.at.offset = mul nuw i64 %n, 4
+  %x.acc.at = getelementptr i8, ptr %acc.row, i64 %x.acc.at.offset
   %x.acc = load <16 x float>, ptr %x.acc.at, align 64
   %x.out.offset = mul nuw i64 %n, 4
   %x.out.at = getelementptr i8, ptr %out.row, i64 %x.out.offset

@@ -457,8 +457,8 @@ m.head:
   %m.more = icmp ult i64 %m, 2
   br i1 %m.more, label %m.body, label %m.done
 m.body:
-  %acc.offset = mul nuw i64 %m, 320
-  %acc.row = getelementptr i8, ptr %acc, i64 %acc.offset
+  %acc.row.offset = mul nuw i64 %m, 320
+  %acc.row = getelementptr i8, ptr %acc, i64 %acc.row.offset
   %out.offset = mul nuw i64 %m, 280
   %out.row = getelementptr i8, ptr %out.n0, i64 %out.offset
   br label %n.enter
@@ -469,8 +469,8 @@ n.head:
   %n.more = icmp ult i64 %n, %columns.whole
   br i1 %n.more, label %n.body, label %n.done
 n.body:
-  %x.acc.offset = mul nuw i64 %n, 4
-  %x.acc.at = getelementptr i8, ptr %acc.row, i64 %x.acc.offset
+  %x.acc.at.offset = mul nuw i64 %n, 4
+  %x.acc.at = getelementptr i8, ptr %acc.row, i64 %x.acc.at.offset
   %x.acc = load <16 x i32>, ptr %x.acc.at, align 64
   %x.out.offset = mul nuw i64 %n, 4
   %x.out.at = getelementptr i8, ptr %out.row, i64 %x.out.offset
@@ -483,8 +483,8 @@ n.done:
   %n.tail.some = icmp ne i64 %columns.whole, %columns
   br i1 %n.tail.some, label %n.tail.do, label %n.tail.done
 n.tail.do:
-  %t.acc.offset = mul nuw i64 %columns.whole, 4
-  %t.acc.at = getelementptr i8, ptr %acc.row, i64 %t.acc.offset
+  %t.acc.at.offset = mul nuw i64 %columns.whole, 4
+  %t.acc.at = getelementptr i8, ptr %acc.row, i64 %t.acc.at.offset
   %t.acc = load <16 x i32>, ptr %t.acc.at, align 64
   %t.out.offset = mul nuw i64 %columns.whole, 4
   %t.out.at = getelementptr i8, ptr %out.row, i64 %t.out.offset

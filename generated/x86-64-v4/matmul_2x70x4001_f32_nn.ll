@@ -24,8 +24,8 @@ enter:
   %a1_k0.element = load float, ptr %a1_k0.element.row, align 4
   %a1_k0.first = insertelement <16 x float> poison, float %a1_k0.element, i32 0
   %a1_k0 = shufflevector <16 x float> %a1_k0.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %k1.b.offset = mul nuw i64 %part, 280
-  %b.k1 = getelementptr i8, ptr %b, i64 %k1.b.offset
+  %b.k1.offset = mul nuw i64 %part, 280
+  %b.k1 = getelementptr i8, ptr %b, i64 %b.k1.offset
   %a0_k1.element.offset = mul nuw i64 %part, 4
   %a0_k1.element.at = getelementptr i8, ptr %a, i64 %a0_k1.element.offset
   %a0_k1.element = load float, ptr %a0_k1.element.at, align 4
@@ -38,8 +38,8 @@ enter:
   %a1_k1.first = insertelement <16 x float> poison, float %a1_k1.element, i32 0
   %a1_k1 = shufflevector <16 x float> %a1_k1.first, <16 x float> poison, <16 x i32> zeroinitializer
   %k2.b.rows = mul nuw i64 %part, 2
-  %k2.b.offset = mul nuw i64 %k2.b.rows, 280
-  %b.k2 = getelementptr i8, ptr %b, i64 %k2.b.offset
+  %b.k2.offset = mul nuw i64 %k2.b.rows, 280
+  %b.k2 = getelementptr i8, ptr %b, i64 %b.k2.offset
   %a0_k2.element.k = mul nuw i64 %part, 2
   %a0_k2.element.offset = mul nuw i64 %a0_k2.element.k, 4
   %a0_k2.element.at = getelementptr i8, ptr %a, i64 %a0_k2.element.offset
@@ -54,8 +54,8 @@ enter:
   %a1_k2.first = insertelement <16 x float> poison, float %a1_k2.element, i32 0
   %a1_k2 = shufflevector <16 x float> %a1_k2.first, <16 x float> poison, <16 x i32> zeroinitializer
   %k3.b.rows = mul nuw i64 %part, 3
-  %k3.b.offset = mul nuw i64 %k3.b.rows, 280
-  %b.k3 = getelementptr i8, ptr %b, i64 %k3.b.offset
+  %b.k3.offset = mul nuw i64 %k3.b.rows, 280
+  %b.k3 = getelementptr i8, ptr %b, i64 %b.k3.offset
   %a0_k3.element.k = mul nuw i64 %part, 3
   %a0_k3.element.offset = mul nuw i64 %a0_k3.element.k, 4
   %a0_k3.element.at = getelementptr i8, ptr %a, i64 %a0_k3.element.offset
@@ -320,8 +320,8 @@ m.head:
   %m.more = icmp ult i64 %m, 2
   br i1 %m.more, label %m.body, label %m.done
 m.body:
-  %acc.offset = mul nuw i64 %m, 384
-  %acc.row = getelementptr i8, ptr %acc, i64 %acc.offset
+  %acc.row.offset = mul nuw i64 %m, 384
+  %acc.row = getelementptr i8, ptr %acc, i64 %acc.row.offset
   %out.offset = mul nuw i64 %m, 280
   %out.row = getelementptr i8, ptr %out, i64 %out.offset
   br label %n.enter
@@ -332,8 +332,8 @@ n.head:
   %n.more = icmp ult i64 %n, 64
   br i1 %n.more, label %n.body, label %n.done
 n.body:
-  %x.acc.offset = mul nuw i64 %n, 4
-  %x.acc.at = getelementptr i8, ptr %acc.row, i64 %x.acc.offset
+  %x.acc.at.offset = mul nuw i64 %n, 4
+  %x.acc.at = getelementptr i8, ptr %acc.row, i64 %x.acc.at.offset
   %x.acc = load <16 x float>, ptr %x.acc.at, align 64
   %x.out.offset = mul nuw i64 %n, 4
   %x.out.at = getelementptr i8, ptr %out.row, i64 %x.out.offset

@@ -206,8 +206,8 @@ m.head:
   %m.more = icmp ult i64 %m, 64
   br i1 %m.more, label %m.body, label %m.done
 m.body:
-  %acc.offset = mul nuw i64 %m, 192
-  %acc.row = getelementptr i8, ptr %acc, i64 %acc.offset
+  %acc.row.offset = mul nuw i64 %m, 192
+  %acc.row = getelementptr i8, ptr %acc, i64 %acc.row.offset
   %out.offset = mul nuw i64 %m, 256
   %out.row = getelementptr i8, ptr %out.n0, i64 %out.offset
   br label %n.enter
@@ -218,8 +218,8 @@ n.head:
   %n.more = icmp ult i64 %n, 32
   br i1 %n.more, label %n.body, label %n.done
 n.body:
-  %x.acc.offset = mul nuw i64 %n, 4
-  %x.acc.at = getelementptr i8, ptr %acc.row, i64 %x.acc.offset
+  %x.acc.at.offset = mul nuw i64 %n, 4
+  %x.acc.at = getelementptr i8, ptr %acc.row, i64 %x.acc.at.offset
   %x.acc = load <4 x float>, ptr %x.acc.at, align 16
   %x.out.offset = mul nuw i64 %n, 4
   %x.out.at = getelementptr i8, ptr %out.row, i64 %x.out.offset
