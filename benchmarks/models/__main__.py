@@ -1,11 +1,12 @@
 """Time whole models side by side with ONNX Runtime and OpenVINO.
 
-    python -m benchmarks.models [--only MODEL,...] [--resume]
+    python -m benchmarks.models [--only MODEL,...] [--threads N,...] [--resume]
 
 All three run in turn in one process, on the same inputs, in as many threads. Ratios are of first
 deciles, which a busy machine disturbs less than medians. Models are fetched by pip, once. A
 quantised model is timed beside the float model that it was made of, in kgen (`kgen-f32`), a network
-of convolutions beside itself with Winograd's arithmetic (`kgen-winograd`).
+of convolutions beside itself with Winograd's arithmetic (`kgen-winograd`). A row of several threads
+says what the fastest library gains by them (`library_gain`), if one thread was timed before.
 """
 
 from __future__ import annotations
@@ -40,12 +41,19 @@ def measured(model: Model, folder: Path, rounds: int, limit: float) -> Iterator[
     onnx, bundle = model.path(), folder / f"{model.name}.kgen"
     made, manifest = cost.compiled(model, onnx, bundle)
     others = variants(model, onnx, folder)
+    alone: Row | None = None
     for threads in model.threads:
         try:
             least: float | str = least_seconds(manifest, threads)
         except DeviceError as error:  # an instruction whose rate is not measured
             least = str(error)
-        yield timed(model, onnx, bundle, others, threads, rounds, limit, least)
+        row = timed(model, onnx, bundle, others, threads, rounds, limit, least)
+        if threads == 1:
+            alone = row
+        elif alone is not None:
+            gain = library_gain(model, alone, row)
+            row = dataclasses.replace(row, values={**row.values, **gain})
+        yield row
         gc.collect()
     values = {name: value for name, value in vars(made).items() if value is not None}
     # Processes start with a program without states.
@@ -60,6 +68,15 @@ def measured(model: Model, folder: Path, rounds: int, limit: float) -> Iterator[
     for path in folder.glob("*.kgen"):
         path.unlink()
     yield Row(table="cost", work=model.name, values=values)
+
+
+def library_gain(model: Model, alone: Row, several: Row) -> dict[str, float]:
+    """Return how much faster the fastest library is in several threads than in one."""
+    times = [
+        [found.time.median for name in model.peers if (found := row.peers[name]).time is not None]
+        for row in (alone, several)
+    ]
+    return {"library_gain": min(times[0]) / min(times[1])} if all(times) else {}
 
 
 def variants(model: Model, onnx: Path, folder: Path) -> dict[str, Path]:
@@ -125,16 +142,29 @@ def timed(
     )
 
 
+def counts(text: str) -> tuple[int, ...]:
+    """Numbers of threads. Raises ValueError for a text that has others than positive ones."""
+    found = tuple(map(int, text.split(",")))
+    if min(found) < 1:
+        raise ValueError
+    return found
+
+
 def main() -> None:
     parser = suite.options(__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds of a model's rounds")
+    parser.add_argument(
+        "--threads", type=counts, metavar="N,...", help="numbers of threads (each model's own)"
+    )
     args = parser.parse_args()
     todo = suite.chosen(parser, args.only, {model.name: model for model in MODELS})
     engines.limit_onnxruntime()
     run = suite.Run("models", args, versions=suite.versions(*engines.PEERS))
     with tempfile.TemporaryDirectory() as folder:
         for model in todo:
+            if args.threads:
+                model = dataclasses.replace(model, threads=args.threads)
             if not run.has("cost", model.name):
                 for row in measured(model, Path(folder), args.rounds, args.limit):
                     run.add(row)
