@@ -13,6 +13,7 @@ of its weights, times -128, or times 127 where A is reversed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from kgen.targets.contraction.candidate_table import Column as Extents
 from kgen.targets.contraction.candidate_table import ceil_div, rounded_up
@@ -29,11 +30,6 @@ from kgen_runtime.values import frozen
 GROUP_BYTES, PLACE_BYTES, COUNT_BYTES = 4, 4, 8
 #: Largest sum of a pair of weights: 255 * 128 fits in a s16, 255 * 129 does not.
 MOST_OF_PAIR = 128
-#: Mask of the odd byte of a pair, as s16.
-ODD_BYTES = -0x100
-#: Factors of a weight in the start value of its column, for A + 128, and for 127 - A and an
-#: opposite weight.
-FIRST_FACTOR, REVERSED_FACTOR = -128, 127
 
 
 def split_bytes(kc: Extents | int, nr: Extents | int) -> Extents | int:
@@ -48,6 +44,18 @@ class SplitGroups:
     """Split panel of a prepacked B, with at most two groups for each of `groups`. `stored_group` is
     the number of consecutive k of a column in the prepacked B. `sums` is the type of accumulators.
     """
+
+    #: Largest sum of a pair of weights; the weight that has no opposite; limits of a part.
+    most_of_pair: ClassVar[int] = MOST_OF_PAIR
+    least: ClassVar[int] = -MOST_OF_PAIR
+    smallest_part: ClassVar[int] = -MOST_OF_PAIR // 2
+    largest_part: ClassVar[int] = MOST_OF_PAIR // 2
+    #: Mask of the odd byte of a pair, as s16.
+    odd_bytes: ClassVar[int] = -0x100
+    #: Factor of a weight in the start value of its column, for A + 128; and what is added to the
+    #: factor for 127 - A and an opposite weight.
+    first_factor: ClassVar[int] = -128
+    second_factor: ClassVar[int] = 127 + 128
 
     groups: GroupsOfB
     stored_group: int
@@ -127,39 +135,6 @@ class SplitGroups:
         """Whether a prepacked B ends in the middle of a group."""
         return 0 < self.blocking.spec.k % self.groups.group <= self.stored_group
 
-    # -- constants -------------------------------------------------------------------------------
-
     @property
     def words(self) -> Vector:
         return self.copies.words(self.groups.packed)
-
-    @property
-    def most_of_pair(self) -> str:
-        return self.words.splat(MOST_OF_PAIR)
-
-    @property
-    def least(self) -> str:
-        """Weight that has no opposite."""
-        return self.words.splat(-MOST_OF_PAIR)
-
-    @property
-    def largest_part(self) -> str:
-        return self.groups.packed.splat(MOST_OF_PAIR // 2)
-
-    @property
-    def smallest_part(self) -> str:
-        return self.groups.packed.splat(-MOST_OF_PAIR // 2)
-
-    @property
-    def first_factor(self) -> str:
-        """Factor of weights in the start value of a column."""
-        return self.words.splat(FIRST_FACTOR)
-
-    @property
-    def second_factor(self) -> str:
-        """Addend to the factor of odd weights whose elements of A are reversed."""
-        return self.words.splat(REVERSED_FACTOR - FIRST_FACTOR)
-
-    @property
-    def odd_bytes(self) -> str:
-        return self.words.splat(ODD_BYTES)
