@@ -79,10 +79,12 @@ SELECTED = $(if $(CHANGED),$(or $(shell $(BIN)/python -m scripts.changed_tests $
 
 # Results that several tests of `make test` compute (tests/kept.py).
 KEPT := build/kept
+# A CPU without AMX has emulated its kernels in the first pass.
+NO_AMX = $(shell grep -qw amx_tile /proc/cpuinfo || echo ' and not amx')
 # Of the CPU's tests, those that another CPU may fail: not what libkgen reads and refuses, nor the
 # systems that it is compiled for, nor kernels in an emulator of a CPU, nor races, accesses and
 # instructions.
-OTHER_CPU := tests/device/cpu --kept $(KEPT) --each-value-once -k 'not qemu and not aarch64' $(addprefix --ignore=tests/device/cpu/c_runtime/test_,\
+OTHER_CPU := tests/device/cpu --kept $(KEPT) --each-value-once -k 'not qemu and not aarch64$(NO_AMX)' $(addprefix --ignore=tests/device/cpu/c_runtime/test_,\
     $(addsuffix .py,bundles differential hostile install other_systems sources)) \
     $(addprefix --deselect=tests/device/cpu/,c_runtime/test_kernels.py::test_threads test_baseline.py::test_no_later_instruction \
     test_guards.py::test_no_access_outside_any_buffer)

@@ -10,7 +10,7 @@ from kgen.spec.choices import SUMS, steps_known
 from kgen.spec.text import parse
 from tests import needs
 from tests.device.vulkan.vulkan_support import open_vulkan
-from tests.open_devices import verify
+from tests.emulate.one_schedule import verify
 
 pytestmark = pytest.mark.acceptance
 

@@ -12,7 +12,7 @@ import kgen
 from kgen.spec import Extent, Matmul
 from kgen.targets.epilogue import EpilogueArgument, FusedEpilogue
 from tests.device.vulkan.vulkan_support import open_vulkan
-from tests.open_devices import verify
+from tests.emulate.one_schedule import verify
 
 #: Names that kernels have for other things, too.
 ALL: dict[str, Any] = {

@@ -23,8 +23,8 @@ from kgen.spec import Conv2d, Layout, Matmul
 from kgen.spec.choices import WIDENED, BType
 from kgen_runtime import blocks
 from tests.device.vulkan.vulkan_support import open_vulkan
+from tests.emulate.one_schedule import verify
 from tests.onnx_models import DECODER, DECODER_STATES, EXPORTED, Maker, mlp
-from tests.open_devices import verify
 
 #: Tiles of either order with odd rows, which go by single bytes, and NVIDIA's skinny GEMM.
 CASES: list[dict[str, Any]] = [
