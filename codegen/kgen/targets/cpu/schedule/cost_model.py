@@ -359,7 +359,9 @@ def _blocked(loop: _Loop) -> EventCounts:
     own = np.where(in_place, np.minimum(a_step / depth, 1.0), 1.0)
     a_lines, a_row = own * spec.m * spec.k * a_item / LINE_BYTES, own * spec.k * spec.dtype.itemsize
     a_stride = a_step * spec.dtype.itemsize
-    held, run = np.where(keeps_b, spec.m, rows), own * depth * a_item
+    # Tasks that split B pack A one after the other, in the same place.
+    held = np.where(keeps_b & ~(packs_a & loop.splits), spec.m, rows)
+    run = own * depth * a_item
     a_level = loop.core.level_of_rows(held, run, np.where(packs_a, run, a_stride), depth * row)
     a_again = a_lines * (panels - 1)
     # The tiles at both ends of an image row read a padded copy of theirs.
@@ -400,7 +402,7 @@ def _blocked(loop: _Loop) -> EventCounts:
         "b_far": again * (panel_level == 2),
         "conflicts": a_again * (a_level > 0) * ~packs_a * (a_stride % CONFLICT_BYTES == 0)
         + loop.b_lines * (row_tiles - down) * in_rows * (loop.b_stride % CONFLICT_BYTES == 0),
-        "pack_a": across * (packs_a * a_lines + in_place * strips),
+        "pack_a": across * ((1 + loop.splits) * packs_a * a_lines + in_place * strips),
         "pack_b": packs_b * times * b_lines,
         "kept_l2": kept * (kept_level == 1),
         "kept_far": kept * (kept_level == 2),
