@@ -105,7 +105,8 @@ def attentions(row: Row) -> Iterator[Spec]:
     for dtype in types(row, "attention"):
         yield attention(5, 37, 24, heads=4, kv_heads=2, dtype=dtype, lse=True, **BOTTOM)
         yield attention(3, 20, 40, out=16, dtype=dtype, window=7, softcap=2.0, kv_length=True)
-        yield attention(17, 33, dtype=dtype, mask=(1, 1, 17, 33), mask_dtype=dtype)
+        mask_dtype = "f32" if dtype is DType.E4M3 else dtype
+        yield attention(17, 33, dtype=dtype, mask=(1, 1, 17, 33), mask_dtype=mask_dtype)
 
 
 def epilogues(row: Row) -> Iterator[Spec]:

@@ -13,7 +13,7 @@ from kgen import emulate, pipeline, targets
 from kgen.emulate import LaunchReport
 from kgen.errors import ScheduleError, TargetError
 from kgen.spec import Attention
-from tests.attention_specs import BOTTOM, attention, options
+from tests.attention_specs import BOTTOM, attention, decoding, options
 from tests.emulate.one_schedule import verify
 
 #: Two waves, and blocks of keys that are shorter than most rows.
@@ -121,6 +121,30 @@ def test_pages_that_do_not_fit() -> None:
         pipeline.plan_with(spec, targets.find("gfx1100"), SMALL)
     with pytest.raises(TargetError, match="page_size=48 is not supported by gfx942; give a multi"):
         kgen.build(spec, targets=["gfx942"])
+
+
+DECODING = decoding("e4m3")["5 queries"]
+#: Bytes that are widened; heads that are no whole words; parts of the keys.
+BYTES: dict[str, tuple[Attention, dict[str, int]]] = {
+    "every field": (
+        attention(
+            21, 90, 24, heads=4, kv_heads=2, batch=2, layout="bshd", dtype="e4m3", **BOTTOM,
+            window=40, mask=(2, 1, 21, 90), softcap=20.0, kv_length=True, lse=True, v_scale=-3.0,
+        ),
+        SMALL,
+    ),
+    "odd sizes": (attention(17, 40, 19, out=41, dtype="e4m3", out_dtype="f32"), SMALL),
+    "divided keys": (DECODING[0], SMALL | DECODING[1]),
+    "pages": (attention(9, 96, heads=2, dtype="e4m3", page_size=32, pages=9, lse=True), SMALL),
+    "the model's choice": (attention(17, 127, 128, dtype="e4m3", v_scale=0.375), {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["gfx950", "gfx1201"])
+@pytest.mark.parametrize("name", BYTES)
+def test_e4m3(name: str, target: str, tmp_path: Path) -> None:
+    spec, schedule = BYTES[name]
+    check(spec, target, tmp_path, **schedule)
 
 
 def run(spec: Attention, target: str, *inputs: Any, profile: bool = False, **schedule: int) -> Any:

@@ -20,6 +20,7 @@ from kgen.targets.amdgpu.occupancy import occupancy
 from kgen.targets.amdgpu.schedule import attention_candidates
 from kgen.targets.attention.fields import ATTENTION_FIELDS, refuse_other_fields
 from kgen.targets.attention.page_blocks import check_page_size
+from kgen.targets.attention.weights import weight_dtype
 from kgen.targets.base import (
     EXACT,
     Assembled,
@@ -81,7 +82,7 @@ class Amdgpu(Family):
             dtypes=DTYPES,
             choose=lambda spec, target: heuristics.matmul(implicit_gemm(spec), target),
         ),
-        Operation(spec=Attention, dtypes=DTYPES, choose=attention_candidates.choose),
+        Operation(spec=Attention, dtypes=(*DTYPES, DType.E4M3), choose=attention_candidates.choose),
         Operation(spec=Elementwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.elementwise),
         Operation(spec=Rowwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.rowwise),
     )
@@ -143,9 +144,9 @@ class Amdgpu(Family):
         if isinstance(spec, Attention):
             return replace(
                 TOLERANCE,
-                operand_error=spec.dtype.unit_roundoff,
-                reason=f"{TOLERANCE.reason}; weights are rounded to {spec.dtype} between both "
-                "products",
+                operand_error=weight_dtype(spec).unit_roundoff,
+                reason=f"{TOLERANCE.reason}; weights are rounded to {weight_dtype(spec)} between "
+                "both products",
             )
         if isinstance(spec, Matmul) and spec.accumulate.is_integer:
             return INTEGER_TOLERANCE

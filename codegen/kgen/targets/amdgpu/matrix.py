@@ -354,6 +354,8 @@ def of_waves(target: Target, dtype: DType) -> tuple[MatrixInstruction, ...]:
 def of_attention(target: Target, dtype: DType) -> tuple[MatrixInstruction, ...]:
     """Return the instructions of both products of attention, the best first; empty if there are
     none."""
+    if dtype is DType.E4M3:  # widened
+        return of_waves(target, DType.F16) if available(target, dtype) else ()
     found = of_waves(target, dtype)
     return found or ((LANE_FMA,) if dtype is DType.F32 else ())
 

@@ -83,6 +83,11 @@ class SoftmaxUnits:
         return self.literal(1.0 if self.renders_scores else self.spec.factor)
 
     @property
+    def v_scale(self) -> str:
+        """Factor of results; "" if there is none."""
+        return "" if self.spec.v_scale is None else self.literal(self.spec.v_scale)
+
+    @property
     def zeroes(self) -> str:
         """Comparison of a row's sum of weights with 0 that makes the row's results zeros.
 

@@ -37,6 +37,14 @@ def lane_attention() -> Program:
 
 
 @cache
+def widened_bytes() -> Program:
+    """Bytes of Q, K and V, which become f16 on their way."""
+    schedule = MmaAttention(block_m=16, block_n=32, num_warps=1, num_stages=1)
+    options = "causal v_scale=0.375"
+    return rendered(f"attention q=1x1x20x24,k=1x1x40x24 e4m3 {options}", "gfx1201", schedule)
+
+
+@cache
 def mfma_of_words() -> Program:
     """MFMA of f32, whose lanes multiply an element at a time."""
     schedule = MmaAttention(block_m=32, block_n=32, num_warps=2, num_stages=1)
@@ -51,7 +59,14 @@ def paged_attention() -> Program:
     return rendered(f"attention q=2x2x17x16,k=2x1x288x16 f16 {options}", "gfx942", schedule)
 
 
-PROGRAMS = (mfma_attention, wmma_attention, lane_attention, mfma_of_words, paged_attention)
+PROGRAMS = (
+    mfma_attention,
+    wmma_attention,
+    lane_attention,
+    mfma_of_words,
+    paged_attention,
+    widened_bytes,
+)
 
 RELEASE = r'^ *fence syncscope\("workgroup"\) release.*\n'
 BARRIER = r"^ *call void @llvm\.amdgcn\.s\.barrier\(\)\n"
@@ -128,6 +143,15 @@ MUTATIONS = (
         WRONG_RESULT,
         ("swapped-weights", r"(%p\.n0\.g0\.p0\.rounded = .*) <i32 0>", r"\1 <i32 1>"),
         ("swapped-elements", r"(%k\.f0\.g0\.p0\.words = .*) <i32 0>", r"\1 <i32 1>"),
+        ("mask-off-by-one", r"(\.before =) icmp sgt", r"\1 icmp sge"),
+        times=None,
+    ),
+    *bugs(
+        widened_bytes,
+        WRONG_RESULT,
+        ("results-not-scaled", r"(%share\.n0 = fmul float %share\.n0\.unscaled), .*", r"\1, 1.0"),
+        ("halves-of-queries", r"(%q\.\S+\.f32\.p2 = .*) i1 true", r"\1 i1 false"),
+        ("halves-of-keys", r"(%k\.\S+\.f32\.p2 = .*) i1 true", r"\1 i1 false"),
         ("mask-off-by-one", r"(\.before =) icmp sgt", r"\1 icmp sge"),
         times=None,
     ),

@@ -38,6 +38,7 @@ from kgen.targets.amdgpu.schedule.cost_model import (
 from kgen.targets.amdgpu.schedule.filling import SPLITS
 from kgen.targets.attention.head_matrices import HeadMatrices
 from kgen.targets.attention.key_parts import STATE_BYTES, matrices_of, packing_fills_blocks
+from kgen.targets.attention.weights import weight_dtype
 from kgen.targets.base import Candidate, Target
 from kgen.targets.powers_of_two import power_of_two
 from kgen_runtime.launch_limits import amdgpu_limits
@@ -115,7 +116,8 @@ def _smallest(spec: Attention, target: Target) -> MmaAttention:
 
 
 def _space(spec: Attention, target: Target) -> Iterator[MmaAttention]:
-    kind = MmaAttention if matrix.of_waves(target, spec.dtype) else FmaAttention
+    by_lane = matrix.of_attention(target, spec.dtype)[0].by_lane
+    kind = FmaAttention if by_lane else MmaAttention
     yield from _tiles(spec, spec.queries, kind)
     for tile in _tiles(spec, spec.group * spec.queries, kind):
         if packing_fills_blocks(spec, tile.block_m):
@@ -222,7 +224,7 @@ def _clocks(tiles: AttentionTiles, device: Device, together: float) -> dict[str,
     simds = min(SIMDS, waves)
     # Per SIMD, for its share of the waves.
     scores = schedule.block_m * schedule.block_n * together / simds
-    products = 2 * scores * elements / (device.flops[str(spec.dtype)] / SIMDS)
+    products = 2 * scores * elements / (device.flops[str(weight_dtype(spec))] / SIMDS)
     of_block = BLOCK_INSTRUCTIONS + COPY_INSTRUCTIONS * tiles.copied_registers
     loaded = schedule.block_n * (spec.head + spec.out_head) * itemsize
     if not tiles.keeps_queries:
@@ -230,8 +232,9 @@ def _clocks(tiles: AttentionTiles, device: Device, together: float) -> dict[str,
         of_block += len(tiles.query_lines) * len(tiles.query_tiles)
     vector = waves / simds * of_block * VECTOR_CLOCKS[wave]
     vector += scores / wave * SCORE_INSTRUCTIONS * VECTOR_CLOCKS[wave]
-    copied = schedule.block_n * (spec.head + spec.out_head) * itemsize
-    read = schedule.num_warps * schedule.block_n * elements * itemsize
+    in_lds = weight_dtype(spec).itemsize
+    copied = schedule.block_n * (spec.head + spec.out_head) * in_lds
+    read = schedule.num_warps * schedule.block_n * elements * in_lds
     lds = together * (copied + read) / LDS_BYTES_PER_CLOCK
     one_wave = (products + vector) * simds / waves + BLOCK_CLOCKS
     # Matrix and vector instructions of RDNA share a unit.

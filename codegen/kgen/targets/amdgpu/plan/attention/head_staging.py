@@ -10,6 +10,8 @@ import dataclasses
 import math
 from typing import ClassVar
 
+from kgen.spec import DType
+from kgen.targets.amdgpu.float8 import Float8
 from kgen.targets.amdgpu.plan.attention.query_lanes import BitMove
 from kgen.targets.amdgpu.plan.lds.banks import WIDEST
 from kgen.targets.amdgpu.plan.lds.tile import LdsTile
@@ -118,6 +120,16 @@ class HeadStaging(Staging):
     @property
     def has_far_loads(self) -> bool:
         return False
+
+    @property
+    def widens_bytes(self) -> bool:
+        """Whether e4m3 becomes f16 on its way."""
+        return self.memory is DType.E4M3
+
+    @property
+    def float8(self) -> Float8:
+        """Conversion of a value to store."""
+        return Float8(type=self.unconverted_type)
 
     @property
     def registers(self) -> int:

@@ -52,6 +52,7 @@ from kgen.targets.attention.key_parts import (
     matrices_of,
 )
 from kgen.targets.attention.page_blocks import check_page_blocks
+from kgen.targets.attention.weights import weight_dtype
 from kgen.targets.base import Target, launch_of
 from kgen.targets.batch import BatchTerm
 from kgen.targets.contraction.access import AccessMap
@@ -178,7 +179,7 @@ class MatrixAttentionPlan(AmdgpuAttentionPlan):
     @property
     def narrow(self) -> FloatType:
         """Type of the rounded weights in an operand."""
-        return VectorType(dtype=self.spec.dtype, lanes=self.instruction.elements)
+        return VectorType(dtype=weight_dtype(self.spec), lanes=self.instruction.elements)
 
     @property
     def rounds_weights(self) -> bool:
@@ -187,7 +188,7 @@ class MatrixAttentionPlan(AmdgpuAttentionPlan):
     @property
     def narrow_scores(self) -> FloatType:
         """Type of a lane's rounded weights in an MMA tile."""
-        return self.scores.of(self.spec.dtype)
+        return self.scores.of(weight_dtype(self.spec))
 
     @property
     def rounding(self) -> WeightRounding:
@@ -421,6 +422,9 @@ class MatrixAttentionPlan(AmdgpuAttentionPlan):
                 "void @llvm.amdgcn.raw.ptr.buffer.store.f32"
                 "(float, ptr addrspace(8), i32, i32, i32 immarg)"
             )
+        for part in (self.k, self.v, self.q):
+            if part.widens_bytes:
+                found += part.float8.declarations
         if self.forming is not None:
             found += self._renderer.declarations(self.forming)
         return tuple(dict.fromkeys(found))
@@ -519,7 +523,7 @@ def _staging(access: AccessMap, tiles: AttentionTiles, target: Target) -> HeadSt
         access,
         target=target,
         tile=LdsTile(
-            dtype=access.dtype,
+            dtype=weight_dtype(tiles.spec),
             stages=1,
             rows=rows,
             depth=depth,

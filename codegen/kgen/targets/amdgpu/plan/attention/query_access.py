@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
+from kgen.spec import DType
+from kgen.targets.amdgpu.float8 import Float8
 from kgen.targets.amdgpu.plan.attention.wave_tiles import AttentionTiles
-from kgen.targets.amdgpu.plan.lds.banks import WIDEST
 from kgen.targets.amdgpu.plan.staging.chunks import power_of_two_divisor
+from kgen.targets.attention.weights import weight_dtype
 from kgen.targets.contraction.access import AccessMap, Digit
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.values import frozen
@@ -62,9 +64,29 @@ class QueryAccess:
         return self.type.words != self.type
 
     @property
+    def widens_bytes(self) -> bool:
+        """Whether accesses of e4m3 become f16."""
+        return self.access.dtype is DType.E4M3
+
+    @property
+    def float8(self) -> Float8:
+        """Conversion of an access."""
+        return Float8(type=self.type)
+
+    @property
+    def wide(self) -> FloatType:
+        """Type of an access in a slot."""
+        return self.type.of(weight_dtype(self.tiles.spec))
+
+    @property
     def stored_slot(self) -> FloatType:
-        """Type of a slot in memory."""
-        return FloatType(dtype=self.access.dtype, lanes=self.tiles.instruction.slot_k)
+        """Type of a slot before it is an operand."""
+        return FloatType(dtype=self.wide.dtype, lanes=self.tiles.instruction.slot_k)
+
+    @property
+    def slot_bytes(self) -> int:
+        """Bytes of a slot in memory."""
+        return self.tiles.instruction.slot_k * self.access.dtype.itemsize
 
     @property
     def slot_type(self) -> str:
@@ -106,13 +128,13 @@ class QueryAccess:
     @property
     def group_bytes(self) -> int:
         """Bytes from one lane group's elements of a query to the next lane group's."""
-        return self.tiles.lane_lines * WIDEST
+        return self.tiles.lane_lines * self.slot_bytes
 
     def offset(self, line: int, first: int) -> int:
         """Return the bytes from a query's first element to an access to a slot."""
-        return line * WIDEST + first * self.access.dtype.itemsize
+        return line * self.slot_bytes + first * self.access.dtype.itemsize
 
     def ends(self, line: int) -> bool:
         """Return whether elements of a slot may lie past the end of the head."""
         last = line + self.tiles.lane_lines * (self.tiles.group_count - 1)
-        return (last + 1) * WIDEST > self.head_bytes
+        return (last + 1) * self.slot_bytes > self.head_bytes

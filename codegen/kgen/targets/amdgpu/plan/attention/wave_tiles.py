@@ -8,6 +8,7 @@ from kgen.targets.amdgpu.matrix import MatrixInstruction
 from kgen.targets.amdgpu.plan.attention.query_lanes import BitMove, QueryLanes
 from kgen.targets.amdgpu.plan.lds.banks import WIDEST
 from kgen.targets.amdgpu.plan.matmul.mma import group_depth, line_groups
+from kgen.targets.attention.weights import weight_dtype
 from kgen.targets.powers_of_two import power_of_two
 from kgen_runtime.values import frozen
 
@@ -216,7 +217,7 @@ class AttentionTiles:
     @property
     def lds_bytes(self) -> int:
         depth = self.key_depth + self.value_rows
-        return self.schedule.block_n * depth * self.spec.dtype.itemsize
+        return self.schedule.block_n * depth * weight_dtype(self.spec).itemsize
 
     @property
     def held_registers(self) -> int:

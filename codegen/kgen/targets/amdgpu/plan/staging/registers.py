@@ -363,6 +363,11 @@ class Staging:
         return self.memory is not self.tile.dtype
 
     @property
+    def widens_bytes(self) -> bool:
+        """Whether 8-bit floats are widened, which no instruction of the IR does."""
+        return False
+
+    @property
     def widening(self) -> str:
         """Instruction that widens the value to store."""
         return "sitofp" if self.memory.is_integer else "fpext"

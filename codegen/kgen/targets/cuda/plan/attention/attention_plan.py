@@ -121,11 +121,6 @@ class TensorCoreAttentionPlan(OutputPlan):
         return SoftmaxUnits(spec=self.spec, literal=float_bits)
 
     @property
-    def v_scale(self) -> str:
-        """Factor of results, if there is one."""
-        return "" if self.spec.v_scale is None else float_bits(self.spec.v_scale)
-
-    @property
     def limits(self) -> KeyLimits:
         return KeyLimits.of_rows(self.matrices, self.warp_m, self.schedule.block_n)
 

@@ -16,6 +16,7 @@ from kgen.targets.attention.grid_limits import check_grid
 from kgen.targets.attention.head_matrices import HeadMatrices
 from kgen.targets.attention.key_parts import check_parts, keys_of_part, matrices_of
 from kgen.targets.attention.page_blocks import check_page_blocks
+from kgen.targets.attention.weights import weight_dtype
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan import cuda_plan
 from kgen.targets.cuda.plan.attention.attention_plan import (
@@ -292,11 +293,6 @@ def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> M
     what = f"block_m={schedule.block_m} and block_n={schedule.block_n}"
     cuda_plan.check_registers(plan.held_registers, what, num_threads, target, remedy)
     return plan
-
-
-def weight_dtype(spec: Attention) -> DType:
-    """Return the type of weights and values in the second product, to which e4m3 is widened."""
-    return DType.F16 if spec.dtype is DType.E4M3 else spec.dtype
 
 
 def _instruction(
