@@ -193,7 +193,9 @@ def test_residuals_and_weights_from_data() -> None:
         ((1, 3, 4, 3), (3, 2, 3, 3), {"strides": [2, 2]}, 4),
         ((1, 3, 4, 3), (3, 2, 4, 4), {"strides": [2, 2], "pads": [1, 1, 1, 1]}, 4),
         ((2, 3, 5), (3, 2, 5), {"strides": [3], "dilations": [2], "output_padding": [1]}, 3),
-        ((1, 3, 3, 4), (3, 2, 3, 2), {"strides": [1, 2], "pads": [1, 0, 0, 1]}, 2),
+        # Phases that read the same windows.
+        ((1, 3, 3, 4), (3, 2, 3, 2), {"strides": [1, 2], "pads": [1, 0, 0, 1]}, 1),
+        ((2, 3, 4, 3), (3, 2, 4, 6), {"strides": [2, 3]}, 1),
         ((1, 6, 4, 3), (6, 2, 3, 3), {"strides": [2, 2], "group": 3}, 4),
         # No place of the kernel reaches every second output.
         ((1, 3, 5), (3, 2, 2), {"strides": [2], "dilations": [2]}, 1),

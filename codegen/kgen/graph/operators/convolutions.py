@@ -326,12 +326,15 @@ def apart_again(
     found = b.reshape(found, (images, *done, *counts[alone:], *sizes[alone:], outputs))
     if bias is not None:
         found = b.formula(b.call("add", found, bias), found.shape, found.dtype)
-    # Interleave each axis of the input with the axis of its windows.
-    first, left = 1 + 2 * alone, rank - alone
-    pairs = [axis for i in range(left) for axis in (first + i, first + left + i)]
-    found = b.permute(found, (*range(first), *pairs, first + 2 * left))
+    found = interleaved(b, found, 1 + 2 * alone, rank - alone)
     found = b.reshape(found, (images, *(w.length for w in windows), outputs))
     return b.permute(found, (0, rank + 1, *range(1, rank + 1)))
+
+
+def interleaved(b: Builder, x: GraphValue, first: int, count: int) -> GraphValue:
+    """Place each of `count` axes from `first` on beside the axis of its windows, which follow."""
+    pairs = [axis for i in range(first, first + count) for axis in (i, i + count)]
+    return b.permute(x, (*range(first), *pairs, *range(first + 2 * count, x.rank)))
 
 
 @frozen
@@ -393,36 +396,61 @@ def by_phases(
     rank, groups = len(windows), node.attribute("group", 1)
     kernel = turned(b, w, groups)
     x, axes = with_shared_padding(b, x, [phases_of(window) for window in windows])
-    parts = []
-    for phases in itertools.product(*axes):
-        weights, images, seen = kernel, x, []
-        for axis, phase in enumerate(phases):
-            assert phase is not None
-            window = phase.window
-            if (phase.first, phase.apart, window.size) != (0, 1, windows[axis].size):
-                weights = b.slice(weights, 2 + axis, phase.first, window.size, phase.apart)
-            if window.before < 0:
-                images = b.slice(images, 2 + axis, -window.before, window.length + window.before)
-            length = images.shape[2 + axis]
-            seen.append(dataclasses.replace(window, length=length, pads=(max(window.before, 0), 0)))
-        found = convolved(b, node, images, weights, bias, tuple(seen))
-        parts.append(b.permute(found, (0, *range(2, rank + 2), 1)))
-    outputs, counts = kernel.shape[0], parts[0].shape[1:-1]
-    for axis in reversed(range(rank)):
-        # Place the elements of all phases of an axis side by side after the axis.
-        step = windows[axis].step
-        rows = [
-            b.reshape(part, (x.shape[0], *counts[: axis + 1], math.prod(part.shape[axis + 2 :])))
-            for part in parts
-        ]
-        parts = [joined(b, rows[i : i + step], axis + 2) for i in range(0, len(rows), step)]
-    (found,) = parts
+    taken = [of_phases(b, kernel, x, phases) for phases in itertools.product(*axes)]
+    outputs, counts = kernel.shape[0], [next(filter(None, phases)).window.count for phases in axes]
+    if groups == 1 and all(len({phase and phase.window for phase in axis}) == 1 for axis in axes):
+        # All phases read the same windows: one convolution has the outputs of all of them.
+        arrays = [b.elements(weights) for weights, *_ in taken]
+        whole = b.made("phases", np.concatenate(arrays), x.dtype)  # type: ignore[arg-type]
+        _, images, seen = taken[0]
+        found = b.permute(
+            convolved(b, node, images, whole, None, seen), (0, *range(2, rank + 2), 1)
+        )
+        found = b.reshape(found, (x.shape[0], *counts, *(v.step for v in windows), outputs))
+        if bias is not None:
+            found = b.formula(b.call("add", found, bias), found.shape, found.dtype)
+        found = interleaved(b, found, 1, rank)
+    else:
+        parts = [convolved(b, node, images, w, bias, seen) for w, images, seen in taken]
+        found = side_by_side(b, parts, windows)
     lengths = tuple(count * v.step for count, v in zip(counts, windows, strict=True))
     found = b.reshape(found, (x.shape[0], *lengths, outputs))
     for axis, window in enumerate(windows):
         if lengths[axis] > window.length:
             found = b.slice(found, 1 + axis, 0, window.length)
     return b.permute(found, (0, rank + 1, *range(1, rank + 1)))
+
+
+def of_phases(
+    b: Builder, kernel: GraphValue, x: GraphValue, phases: Sequence[Phase | None]
+) -> tuple[GraphValue, GraphValue, Windows]:
+    """Return the weights, images and windows of a convolution for a phase along each axis."""
+    seen = []
+    for axis, phase in enumerate(phases):
+        assert phase is not None
+        window = phase.window
+        if (phase.first, phase.apart, window.size) != (0, 1, kernel.shape[2 + axis]):
+            kernel = b.slice(kernel, 2 + axis, phase.first, window.size, phase.apart)
+        if window.before < 0:
+            x = b.slice(x, 2 + axis, -window.before, window.length + window.before)
+        length = x.shape[2 + axis]
+        seen.append(dataclasses.replace(window, length=length, pads=(max(window.before, 0), 0)))
+    return kernel, x, tuple(seen)
+
+
+def side_by_side(b: Builder, parts: Sequence[GraphValue], windows: Windows) -> GraphValue:
+    """Place the elements of all phases of an axis side by side after the axis, channels last."""
+    rank = len(windows)
+    parts = [b.permute(part, (0, *range(2, rank + 2), 1)) for part in parts]
+    images, *counts, _ = parts[0].shape
+    for axis in reversed(range(rank)):
+        step = windows[axis].step
+        rows = [
+            b.reshape(part, (images, *counts[: axis + 1], math.prod(part.shape[axis + 2 :])))
+            for part in parts
+        ]
+        parts = [joined(b, rows[i : i + step], axis + 2) for i in range(0, len(rows), step)]
+    return parts[0]
 
 
 def with_shared_padding(
