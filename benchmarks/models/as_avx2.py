@@ -46,6 +46,14 @@ def use(package: str, folder: Path) -> ctypes.CDLL:
     return found
 
 
+def folder_of(package: str) -> Path | str:
+    """Return the folder that `use` made if an `import` takes the package from one, else ""."""
+    spec = importlib.util.find_spec(package)
+    assert spec is not None and spec.origin is not None
+    folder = Path(spec.origin).parents[1]
+    return folder if handler_in(folder).exists() else ""
+
+
 def copied(source: str, target: str) -> None:
     if ".so" in Path(source).name and (data := without_cpuid(Path(source))) is not None:
         Path(target).write_bytes(data)
@@ -71,9 +79,13 @@ def listed(option: str, library: Path) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
+def handler_in(folder: Path) -> Path:
+    return folder / "as_avx2.so"
+
+
 def handler(folder: Path) -> ctypes.CDLL:
     """Compile and load the signal handler. `as_avx2_count` counts what it executed."""
-    library = folder / "as_avx2.so"
+    library = handler_in(folder)
     source = Path(__file__).with_suffix(".c")
     subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, source], check=True)
     return ctypes.CDLL(str(library))

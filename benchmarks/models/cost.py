@@ -16,6 +16,7 @@ from pathlib import Path
 
 import kgen
 from benchmarks.machine import ROOT
+from benchmarks.models import as_avx2
 from benchmarks.models.models import Model
 from kgen.graph import compile as compiling
 from kgen_runtime.manifest import Manifest
@@ -31,7 +32,7 @@ TEXTS = (".ll", ".s", ".ptx", ".txt")
 CHILD = """
 import json, sys, time
 import numpy as np
-kind, path, inputs, verify = sys.argv[1:5]
+kind, path, inputs, verify, folder = sys.argv[1:6]
 data = {name: np.fromfile(file, dtype).reshape(shape)
         for name, file, dtype, shape in json.loads(inputs)}
 if kind == "kgen":
@@ -42,6 +43,10 @@ if kind == "kgen":
     loaded = time.perf_counter()
     call()
 else:
+    if folder:
+        import ctypes
+        sys.path.insert(0, folder)
+        assert ctypes.CDLL(f"{folder}/as_avx2.so").as_avx2_begin() == 0
     import onnxruntime as ort
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1
@@ -141,7 +146,9 @@ def started(model: Model, kind: str, path: Path, verify: str = "code") -> Start:
             file = str(Path(folder) / str(number))
             array.tofile(file)
             inputs.append((name, file, array.dtype.str, array.shape))
+        limited = as_avx2.folder_of("onnxruntime") if kind == "onnxruntime" else ""
         command = [sys.executable, "-c", CHILD, kind, str(path), json.dumps(inputs), verify]
+        command.append(str(limited))
         # As installed: pip compiles modules, which a checkout's first process does.
         environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(Path(folder) / "compiled")}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -33,25 +33,25 @@ from pathlib import Path
 folder = Path(sys.argv[1])
 sys.path[:0] = [sys.argv[2], str(folder)]
 LEAVES = (7, 0), (7, 1), (0, 0)
+from benchmarks.models import as_avx2
 if sys.argv[3] == "copy":
-    from benchmarks.models import as_avx2
     handler = as_avx2.use("own", folder / "copy")
 import own
 found = [own.ask(*leaf) for leaf in LEAVES]
 count = ctypes.c_int.in_dll(handler, "as_avx2_count").value if sys.argv[3] == "copy" else 0
-print(json.dumps([found, count, own.__file__]))
+print(json.dumps([found, count, own.__file__, str(as_avx2.folder_of("own"))]))
 """
 #: Bits of AVX2 in EBX; of AVX-512's foundation in EBX, of its VNNI in ECX, of AMX's tiles in EDX;
 #: of AVX-VNNI and AVX-512's BF16 in EAX of subleaf 1.
 AVX2, AVX512, VNNI, AMX, LATER = 1 << 5, 1 << 16, 1 << 11, 1 << 24, 1 << 4 | 1 << 5
 
 
-def asked(folder: Path, which: str) -> tuple[list[list[int]], int, str]:
+def asked(folder: Path, which: str) -> tuple[list[list[int]], int, str, str]:
     root = str(Path(__file__).parents[2])
     command = [sys.executable, "-c", CHILD, str(folder), root, which]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    found, count, file = json.loads(done.stdout)
-    return found, count, file
+    found, count, file, copy = json.loads(done.stdout)
+    return found, count, file, copy
 
 
 def test_the_copy_has_no_avx512(tmp_path: Path) -> None:
@@ -64,8 +64,9 @@ def test_the_copy_has_no_avx512(tmp_path: Path) -> None:
     (tmp_path / "own.c").write_text(LIBRARY)
     library = str(tmp_path / "own" / "own.so")
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library, tmp_path / "own.c"], check=True)
-    plain, none, _ = asked(tmp_path, "installed")
-    found, count, file = asked(tmp_path, "copy")
+    plain, none, _, no_copy = asked(tmp_path, "installed")
+    found, count, file, copy = asked(tmp_path, "copy")
+    assert no_copy == "" and copy == str(tmp_path / "copy")
     assert none == 0 and count == 3 and file == str(tmp_path / "copy" / "own" / "__init__.py")
     (_, ebx, ecx, edx), (later, *_), maker = found
     assert ebx & AVX2 == plain[0][1] & AVX2 and maker == plain[2]
