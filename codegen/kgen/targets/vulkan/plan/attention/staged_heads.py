@@ -18,49 +18,15 @@ WIDTH, PAIR = WIDEST // 2, WORD // 2
 
 
 @frozen
-class StagedQueries:
-    """Rows of a query's numbers, which the `lanes` invocations of the query copy. Numbers from
-    `head` to `padded_head` are zeros."""
+class StagedHead:
+    """Rows of the numbers of a head; those from `head` to `padded_head` are zeros."""
 
     head: int
     padded_head: int
-    lanes: int
-
-    @property
-    def pitch(self) -> int:
-        return self.padded_head // WIDTH + 1
-
-    @property
-    def is_padded(self) -> bool:
-        return self.padded_head != self.head
-
-    @property
-    def accesses(self) -> int:
-        """Accesses of a head in memory."""
-        return self.head // WIDTH
-
-    @property
-    def last_access(self) -> int:
-        return self.accesses - 1
-
-    @property
-    def copies(self) -> tuple[tuple[int, int], ...]:
-        """Copies of an invocation: number, and distance from the first access."""
-        return tuple((i, i * self.lanes) for i in range(self.padded_head // WIDTH // self.lanes))
-
-
-@frozen
-class StagedKeys:
-    """Rows of a key's numbers; those from `head` to `padded_head` are zeros. The last copies may be
-    of rows that no product reads."""
-
-    head: int
-    padded_head: int
-    block_k: int
-    num_threads: int
 
     @property
     def row_accesses(self) -> int:
+        """Accesses of a row in workgroup memory."""
         return self.padded_head // WIDTH
 
     @property
@@ -79,6 +45,26 @@ class StagedKeys:
     @property
     def last_access(self) -> int:
         return self.accesses - 1
+
+
+@frozen
+class StagedQueries(StagedHead):
+    """Rows of queries, each of which the `lanes` invocations of the query copy."""
+
+    lanes: int
+
+    @property
+    def copies(self) -> tuple[tuple[int, int], ...]:
+        """Copies of an invocation: number, and distance from the first access."""
+        return tuple((i, i * self.lanes) for i in range(self.row_accesses // self.lanes))
+
+
+@frozen
+class StagedKeys(StagedHead):
+    """Rows of a block's keys. The last copies may be of rows that no product reads."""
+
+    block_k: int
+    num_threads: int
 
     @property
     def copies(self) -> tuple[tuple[int, int], ...]:
