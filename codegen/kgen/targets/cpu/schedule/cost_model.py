@@ -60,8 +60,8 @@ Cycles: TypeAlias = Any
 #: in 16 bits (templates/cpu/lib/products/split.j2); and steps of other products that a step of
 #: groups costs, which reads a place in A besides.
 SPLIT_VECTOR, SPLIT_BEYOND, SPLIT_STEP = 18, 50, 1.6
-#: Largest weight of a column after quantisation.
-LARGEST_WEIGHT = 127
+#: Largest weight of a column after quantisation, and quantiles of it before, of equal weight.
+LARGEST_WEIGHT, LARGEST_QUANTILES = 127, (1 / 6, 1 / 2, 5 / 6)
 #: Row stride in bytes whose multiples cause set conflicts: they use at most a quarter of the sets;
 #: bytes per page; and pages that the first-level TLB of every core holds.
 CONFLICT_BYTES, PAGE_BYTES, TLB_PAGES = 2048, 4096, 64
@@ -453,13 +453,14 @@ def _beyond(depth: int, columns: Column) -> Cycles:
     """Return the expected fraction of groups with a pair of weights that does not fit in 16 bits.
 
     Weights are taken for normally distributed, and the largest of `depth` in a column for 127: in
-    standard deviations the median of the extreme value distribution.
+    standard deviations, quantiles of the extreme value distribution.
     """
-    log = 2 * math.log(2 * max(depth, 2))
-    less = math.log(2 * math.pi * log) / 2 + math.log(math.log(2))
-    largest = max(math.sqrt(log) - less / math.sqrt(log), 0.0)
-    pair = math.erfc(largest * MOST_OF_PAIR / (2 * LARGEST_WEIGHT))
-    return 1 - (1 - pair) ** (2 * columns)
+    root, pairs = math.sqrt(2 * math.log(2 * max(depth, 2))), []
+    for quantile in LARGEST_QUANTILES:
+        less = math.log(math.sqrt(2 * math.pi) * root) + math.log(-math.log(quantile))
+        largest = max(root - less / root, 0.0)
+        pairs.append(math.erfc(largest * MOST_OF_PAIR / (2 * LARGEST_WEIGHT)))
+    return 1 - (1 - sum(pairs) / len(pairs)) ** (2 * columns)
 
 
 def _step(loop: _Loop, rows: Column, vectors: Column, straddling: Column | float) -> Cycles:
