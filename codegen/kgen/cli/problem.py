@@ -408,7 +408,7 @@ def schedule_fields(text: str | None) -> dict[str, int | str]:
     for name, value in given.items():
         if not _WHOLE.fullmatch(value) and (meant := suggest.meant(name, ["mainloop"])):
             raise SpecError(f"--schedule {name}={value} is not an integer; {meant}")
-    return mainloop | _whole_numbers("schedule", given)
+    return mainloop | {n: _whole("schedule", value, f"{n}={value}") for n, value in given.items()}
 
 
 def _names(values: Iterable[object]) -> str:
@@ -489,7 +489,3 @@ def _assignments(option: str, text: str | None, names: tuple[str, ...] | None) -
             raise SpecError(f"--{option} {text} sets {name} twice; set it once")
         found[name] = value
     return found
-
-
-def _whole_numbers(option: str, given: dict[str, str]) -> dict[str, int]:
-    return {name: _whole(option, value, f"{name}={value}") for name, value in given.items()}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from kgen.check.gate.metrics import METRICS, Metric, Tier
 from kgen.check.gate.values import Values, measure
 from kgen.check.profile import FAMILIES
 from kgen.check.static.disassemble import disassemble
-from kgen.check.static.machine_code import MachineInstruction, instructions
+from kgen.check.static.machine_code import instructions
 from kgen.errors import AssembleError, EmulationError
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import KernelEntry
@@ -106,14 +106,11 @@ def _codes(old: Side, new: Side, notes: list[str]) -> list[str]:
     except AssembleError as error:
         notes.append(f"machine code is compared without labels: {error}")
     try:
-        return [_listing(instructions(bundle, entry)) for bundle, entry in (old, new)]
+        codes = [instructions(bundle, entry) for bundle, entry in (old, new)]
+        return ["\n".join(f"{ins.opcode} {ins.operands}" for ins in code) for code in codes]
     except AssembleError as error:
         notes.append(f"machine code is not compared: {error}")
         return ["", ""]
-
-
-def _listing(code: Sequence[MachineInstruction]) -> str:
-    return "\n".join(f"{ins.opcode} {ins.operands}" for ins in code)
 
 
 def _values(side: Side, notes: list[str]) -> Values:

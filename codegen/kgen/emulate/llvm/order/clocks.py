@@ -20,7 +20,6 @@ apart gives each its own row.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
 
 import numpy as np
 
@@ -110,11 +109,9 @@ class Clocks:
         one row."""
         if differs is None or differs.shape[0] == 1 or len(self.fenced) > 1 or m.workgroups == 1:
             return
-        for name, table in list(self._tables()):
-            setattr(self, name, np.repeat(table, m.workgroups, axis=0))
-
-    def _tables(self) -> Iterator[tuple[str, Array]]:
-        return ((k, v) for k, v in vars(self).items() if isinstance(v, np.ndarray))
+        for name, table in [*vars(self).items()]:
+            if isinstance(table, np.ndarray):
+                setattr(self, name, np.repeat(table, m.workgroups, axis=0))
 
     # -- order ----------------------------------------------------------------------------------
 

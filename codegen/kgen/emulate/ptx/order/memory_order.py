@@ -217,7 +217,7 @@ class MemoryOrder:
         place = np.arange(len(last))
         mates = turn.group < place
         handed_on = keeps & ~(how.acquire & how.release & ~mixed)
-        number = self.graph.next_record + place
+        number = len(self.graph.records) + place
         previous = np.where(handed_on, np.where(turn.begins, last, number - 1), 0)
         return self.graph.record(np.where(mates, number - 1, previous), cta, mixed)
 

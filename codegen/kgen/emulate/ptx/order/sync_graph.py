@@ -89,10 +89,6 @@ class SyncGraph:
         block = len(self._releases) - 1
         return self.nodes.append(_RELEASE, before, block, np.arange(count), count=count)
 
-    @property
-    def next_record(self) -> int:
-        return len(self.records)
-
     def record(self, previous: Array, cta: Array, mixed: Array) -> Array:
         """Append records of strong writes by threads of CTAs [n], to be filled by `fill`."""
         return self.records.append(previous, cta, 0, 0, 0, mixed, count=len(previous))

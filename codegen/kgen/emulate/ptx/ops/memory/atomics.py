@@ -6,6 +6,7 @@ Lanes with equal addresses are processed one after another, in the order of CTAs
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -43,14 +44,6 @@ _FUNCTIONS: dict[str, Callable[..., Array]] = {
     "dec": lambda old, a: np.where((old == 0) | (old > a), a, old - old.dtype.type(1)),
     "cas": _compare_and_swap,
 }
-
-
-def _atomic(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-    return _build(decoder, words, operands, returns=True)
-
-
-def _reduction(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
-    return _build(decoder, words, operands, returns=False)
 
 
 def _build(
@@ -167,4 +160,7 @@ def _update(
     return result
 
 
-BUILDERS: dict[str, Builder] = {"atom": _atomic, "red": _reduction}
+BUILDERS: dict[str, Builder] = {
+    "atom": partial(_build, returns=True),
+    "red": partial(_build, returns=False),
+}
