@@ -258,6 +258,15 @@ class Operation(Generic[S]):
     choose: Callable[[S, Target], Schedule]
 
 
+def fits(plan: Callable[..., Plan], *arguments: object) -> bool:
+    """Return whether a function makes a plan of a spec, a target and a schedule."""
+    try:
+        plan(*arguments)
+    except ScheduleError:
+        return False
+    return True
+
+
 def launch_of(
     spec: Spec, grid: Extent3, num_threads: int, tile: Tile | None = None, **more: Any
 ) -> Launch:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from kgen.errors import ScheduleError
 from kgen.schedule import (
     DirectMatmul,
     FmaMatmul,
@@ -25,7 +24,7 @@ from kgen.targets.amdgpu.plan.matmul import direct
 from kgen.targets.amdgpu.plan.rows.rowwise import vector_of
 from kgen.targets.amdgpu.schedule.cost_model import per_unit, predict
 from kgen.targets.amdgpu.schedule.filling import filled
-from kgen.targets.base import Candidate, Target
+from kgen.targets.base import Candidate, Target, fits
 from kgen.targets.contraction.access import access_maps
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import interleaved_block, is_interleaved
@@ -126,11 +125,7 @@ def main_loops(spec: Matmul, target: Target) -> tuple[Schedule, ...]:
 def _halves(spec: Matmul, target: Target) -> PingPongMatmul:
     """Return the ping-pong schedule, with copies directly to LDS if they are possible."""
     copying = as_deep(DIRECT, spec)
-    try:
-        direct.plan(spec, target, copying)
-    except ScheduleError:
-        return as_deep(PING_PONG, spec)
-    return copying
+    return copying if fits(direct.plan, spec, target, copying) else as_deep(PING_PONG, spec)
 
 
 def as_deep(schedule: P, spec: Matmul) -> P:

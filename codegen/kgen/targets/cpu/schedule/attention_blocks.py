@@ -12,10 +12,9 @@ import math
 from collections.abc import Iterator
 from functools import partial
 
-from kgen.errors import ScheduleError
 from kgen.schedule import CpuAttention, CpuMatmul
 from kgen.spec import Attention, DType
-from kgen.targets.base import Candidate, Target
+from kgen.targets.base import Candidate, Target, fits
 from kgen.targets.cpu.cores import TargetCore, coefficients, line_cycles, log_seconds
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
 from kgen.targets.cpu.plan.kernels.online_softmax import BROADCASTS, plan_attention
@@ -44,20 +43,12 @@ def candidates(
     """Return the `most` legal schedules with the least predicted times, the best first."""
     every = (predicted(spec, target, each) for each in space(spec, target))
     ranked = sorted(every, key=partial(_objective, spec))
-    fitting = (each for each in ranked if _fits(spec, target, each.schedule))
+    fitting = (each for each in ranked if fits(plan_attention, spec, target, each.schedule))
     return tuple(itertools.islice(fitting, most))
 
 
 def choose(spec: Attention, target: Target) -> CpuAttention:
     return candidates(spec, target, most=1)[0].schedule
-
-
-def _fits(spec: Attention, target: Target, schedule: CpuAttention) -> bool:
-    try:
-        plan_attention(spec, target, schedule)
-    except ScheduleError:
-        return False
-    return True
 
 
 def space(spec: Attention, target: Target) -> Iterator[CpuAttention]:

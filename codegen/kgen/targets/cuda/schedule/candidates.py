@@ -7,10 +7,9 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from kgen.errors import ScheduleError
 from kgen.schedule import GemvMatmul, GpuMatmul, PromotedMatmul, SplitFmaMatmul, SplitMatmul
 from kgen.spec import Matmul
-from kgen.targets.base import Candidate, Target
+from kgen.targets.base import Candidate, Target, fits
 from kgen.targets.contraction.grid import block_tiles
 from kgen.targets.cuda.devices import device_of
 from kgen.targets.cuda.limits import WARP_SIZE
@@ -106,7 +105,7 @@ def choice(spec: Matmul, target: Target) -> ScheduleChoice:
         found[place] = candidate
         if candidate.seconds < (whole if in_one_part(schedule) else fastest):
             planned += 1
-            if _fits(spec, target, schedule):
+            if fits(plan, spec, target, schedule):
                 whole = candidate.seconds if in_one_part(schedule) else whole
                 fastest = min(fastest, candidate.seconds)
     certain = whole if whole <= fastest * GAINS * SPLIT_GAIN else fastest * GAINS
@@ -114,11 +113,11 @@ def choice(spec: Matmul, target: Target) -> ScheduleChoice:
         if candidate.seconds > certain:
             break
         planned += 1
-        if _fits(spec, target, candidate.schedule):
+        if fits(plan, spec, target, candidate.schedule):
             return ScheduleChoice(schedule=candidate.schedule, predicted=predicted, planned=planned)
     # None of the fastest schedules fits.
     ranked = _all_ranked(spec, target)
-    fitting = next((c for c in ranked if _fits(spec, target, c.schedule)), None)
+    fitting = next((c for c in ranked if fits(plan, spec, target, c.schedule)), None)
     if fitting is None:  # report the limit that the best schedule exceeds
         plan(spec, target, ranked[0].schedule)
     assert fitting is not None
@@ -127,7 +126,7 @@ def choice(spec: Matmul, target: Target) -> ScheduleChoice:
 
 def candidates(spec: Matmul, target: Target) -> tuple[Candidate[GpuMatmul], ...]:
     """Return all schedules that fit, the fastest first."""
-    return tuple(c for c in _all_ranked(spec, target) if _fits(spec, target, c.schedule))
+    return tuple(c for c in _all_ranked(spec, target) if fits(plan, spec, target, c.schedule))
 
 
 def _all_ranked(spec: Matmul, target: Target) -> list[Candidate[GpuMatmul]]:
@@ -172,14 +171,6 @@ def _ranked(found: Iterable[Candidate[GpuMatmul]]) -> list[Candidate[GpuMatmul]]
     """Return the worthwhile candidates, the fastest first. Candidates with equal times stay in
     order: larger tiles and fewer stages first."""
     return sorted(worthwhile([*found]), key=lambda candidate: candidate.seconds)
-
-
-def _fits(spec: Matmul, target: Target, schedule: GpuMatmul) -> bool:
-    try:
-        plan(spec, target, schedule)
-    except ScheduleError:
-        return False
-    return True
 
 
 def _tiles(spec: Matmul, target: Target) -> Iterator[Iterator[GpuMatmul]]:

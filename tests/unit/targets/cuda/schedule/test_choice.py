@@ -10,9 +10,10 @@ import pytest
 from kgen.errors import SpecError
 from kgen.schedule import GpuMatmul
 from kgen.spec import Layout, Matmul
-from kgen.targets.base import Target
+from kgen.targets.base import Target, fits
 from kgen.targets.cuda import FAMILY
 from kgen.targets.cuda.limits import TARGETS
+from kgen.targets.cuda.plan import plan
 from kgen.targets.cuda.schedule import candidates
 from kgen.targets.cuda.schedule.cost_model import least_seconds, predict, tile_clocks
 
@@ -54,7 +55,7 @@ def specs(target: Target) -> Iterator[Matmul]:
 def first_of_all(spec: Matmul, target: Target) -> GpuMatmul:
     """With all of them predicted."""
     ranked = candidates._all_ranked(spec, target)
-    return next(c.schedule for c in ranked if candidates._fits(spec, target, c.schedule))
+    return next(c.schedule for c in ranked if fits(plan, spec, target, c.schedule))
 
 
 @pytest.mark.slow
@@ -83,7 +84,7 @@ def test_what_does_not_fit_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> No
     ranked = [c.schedule for c in candidates.candidates(spec, target)]
 
     def refuse(refused: set[GpuMatmul]) -> None:
-        monkeypatch.setattr(candidates, "_fits", lambda s, t, schedule: schedule not in refused)
+        monkeypatch.setattr(candidates, "fits", lambda p, s, t, schedule: schedule not in refused)
 
     for count in (1, 10, len(ranked) - 1):
         refuse(set(ranked[:count]))
