@@ -441,6 +441,18 @@ def test_candidates_are_legal_and_ranked() -> None:
         FAMILY.plan(spec, target, candidate.schedule)
 
 
+def test_schedules_that_memory_bounds_alike_do_least() -> None:
+    """A decoder's predicted time is that of reading K and V, in many blocks and tiles."""
+    target = dataclasses.replace(targets.find(BF16), device="Zen 5")
+    for dtype in ("f32", "bf16"):
+        spec = attention(1, 2048, 128, heads=32, kv_heads=32, dtype=dtype)
+        best, *others = attention_blocks.candidates(spec, target, most=50)
+        alike = [each for each in others if each.seconds < best.seconds * (1 + 1e-7)]
+        assert len(alike) > 5
+        busy = [sum(each.terms.values()) - each.terms["memory"] for each in (best, *alike)]
+        assert busy == sorted(busy) and best.schedule.nv > 2
+
+
 def test_blocks_of_keys_are_computed_whole() -> None:
     """Scores of a block count in full, exponentials by vectors; blocks have equally many keys."""
     target = targets.find(V3)

@@ -21,6 +21,8 @@ from kgen.targets.cpu.plan.kernels.online_softmax import BROADCASTS, plan_attent
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.schedule.row_schedules import EXPONENTIAL, ROW
 
+#: Digits of logarithms of times that the ranking compares; rounding errors are smaller.
+DIGITS = 6
 #: Queries up to which scores may be inner products.
 FEW_QUERIES = 16
 BLOCKS_OF_QUERIES = (8, 16, 32, 64, 128, 256)
@@ -160,4 +162,5 @@ def _objective(spec: Attention, candidate: Candidate[CpuAttention]) -> tuple[flo
     blocks = -(-spec.group * spec.queries // candidate.schedule.block_q)
     tasks = spec.batch * spec.kv_heads * blocks
     seconds = log_seconds([candidate.seconds], lambda threads: -(-tasks // threads) / tasks)
-    return float(seconds), sum(candidate.terms.values()) - candidate.terms["memory"]
+    busy = sum(candidate.terms.values()) - candidate.terms["memory"]
+    return round(float(seconds), DIGITS), busy
