@@ -157,11 +157,8 @@ class WindowedA:
 
     @property
     def masked_types(self) -> set[Vector]:
-        return {self.elements.stored} if self.has_masked_loads else set()
-
-    @property
-    def has_masked_loads(self) -> bool:
-        return self.loads_by_mask or 1 < self.segment_left < self.segment
+        has_masks = self.loads_by_mask or 1 < self.segment_left < self.segment
+        return {self.elements.stored} if has_masks else set()
 
     @property
     def widens_bytes(self) -> bool:

@@ -87,7 +87,7 @@ class RowPhases:
         elif self.past_caches and not phase.folds:
             cuts = self.aligned_cuts(phase.name)
         else:
-            cuts = self.line_cuts(phase.name)
+            cuts = cuts_of(phase.name, self.run, self.ends)
         found = self._phase(phase, cuts, row_values.lines, known, kept)
         known |= {fold.step: f"%row.{fold.name}" for fold in each.folds}
         return found
@@ -132,10 +132,6 @@ class RowPhases:
         )
         known |= {fold.step: f"%row.{fold.name}" for fold in phase.folds}
         return found
-
-    def line_cuts(self, name: str) -> tuple[Cut, ...]:
-        """Return the cuts of a line; only a row's last part has a remainder."""
-        return cuts_of(name, self.run, self.ends)
 
     def aligned_cuts(self, name: str) -> tuple[Cut, ...]:
         """Return the cuts of an output that non-temporal stores write in whole aligned vectors. The
