@@ -7,6 +7,8 @@ import itertools
 import pytest
 
 import kgen
+from kgen.check.execute.runners import Emulation
+from kgen.emulate.schedules import SCHEDULES
 from kgen.ops import Expression, RowFacts, functions, row_function
 from kgen.ops.registry import _FUNCTIONS
 from kgen.spec import DType, Rowwise
@@ -88,12 +90,14 @@ SHAPES: tuple[tuple[Shape, Shape], ...] = (
 )
 
 
-def check(specs: list[Rowwise], target: str, **schedule: int) -> None:
+def check(specs: list[Rowwise], target: str, *, schedules: int = 1, **schedule: int) -> None:
+    """Verify all of them, in an emulator under so many of its schedules."""
     if target.startswith("vulkan"):
         open_vulkan().close()
     if target == AVX512:
         needs.cpu(target)
-    report = verify(kgen.build(specs, [target], schedule=schedule))
+    bundle = kgen.build(specs, [target], schedule=schedule)
+    report = verify(bundle, emulation=Emulation(schedules=schedules))
     wrong = [f"{k.kernel}: {k.reason}" for k in report.kernels if k.status != "passed"]
     assert not wrong and len(report.kernels) == len(specs)
 
@@ -137,7 +141,7 @@ def test_compositions(target: str) -> None:
         for turn, dtype in enumerate(DTYPES, first + number)
         if turn % 3
     ]
-    check(specs, target)
+    check(specs, target, schedules=SCHEDULES)
 
 
 @pytest.mark.parametrize("target", FAMILIES)
@@ -184,6 +188,7 @@ def test_clusters(cluster: int) -> None:
             Rowwise(expression="argmax(x)", shapes=((3, 2057),)),
         ],
         "sm_90a",
+        schedules=SCHEDULES,
         num_threads=64,
         cluster=cluster,
     )
