@@ -243,10 +243,10 @@ class AttentionPlan(CpuPlan):
         """Keys whose scores are one vector: number, and bytes from the first one."""
         return tuple((lane, lane * self.strides("k")[2]) for lane in range(self.lanes))
 
-    @property
-    def folds(self) -> tuple[Fold, ...]:
-        """Steps that add up the elements of the vectors of `key_lanes`."""
-        return folds("%ir", [f"%ir.sum.{lane}" for lane, _ in self.key_lanes], self.lanes)
+    def folds(self, prefix: str, keys: int) -> tuple[Fold, ...]:
+        """Return the steps that add up the elements of the vectors `%<prefix>.sum.<key>`. Equal
+        keys get equal sums, however many are added up together."""
+        return folds(f"%{prefix}", [f"%{prefix}.sum.{key}" for key in range(keys)], self.lanes)
 
     # -- register tiles ------------------------------------------------------------------------
 
