@@ -400,7 +400,7 @@ def test_a_program_too_large_to_draw(
 
     monkeypatch.setattr(flow, "MOST_PLACES", 100)
     why = (
-        r"gfx942/main is too large to draw: it has 26 steps and \d+ bytes; the limits are 5000 "
+        r"gfx942/main is too large to draw: it has 22 steps and \d+ bytes; the limits are 5000 "
         r"steps and 400 bytes"
     )
     words = [str(encoder), "--program", "gfx942", "-o", str(tmp_path / "x")]
