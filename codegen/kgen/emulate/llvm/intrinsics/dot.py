@@ -1,4 +1,7 @@
-"""Dot products of packed operands: AMD V_DOT2 and V_DOT4, Intel AVX512-BF16, VNNI and VPMADDWD."""
+"""Dot products of packed operands.
+
+AMD V_DOT2 and V_DOT4; Intel AVX512-BF16, VNNI, VPMADDWD and VPMADDUBSW.
+"""
 
 from __future__ import annotations
 
@@ -73,6 +76,13 @@ def _pmaddwd(a: Array, b: Array) -> Array:
     return _grouped(np.uint32(0), a.view(np.int16), b.view(np.int16), 2)
 
 
+def _pmaddubsw(a: Array, b: Array) -> Array:
+    """VPMADDUBSW (Intel SDM volume 2): return the sum of two u8 * s8 products per 16 bits,
+    saturated."""
+    sums = _grouped(np.uint32(0), a.view(np.uint8), b.view(np.int8), 2).view(np.int32)
+    return np.asarray(np.clip(sums, -(2**15), 2**15 - 1).astype(np.int16).view(np.uint16))
+
+
 def _grouped(c: Array | np.uint32, a: Array, b: Array, group: int) -> Array:
     """Return c plus the sum of products of each ``group`` neighbouring elements, modulo 2**32."""
     products = a.astype(np.int64) * b.astype(np.int64)
@@ -91,4 +101,7 @@ PURE: dict[str, Build] = {
     "llvm.x86.sse2.pmadd.wd": fixed(_pmaddwd),
     "llvm.x86.avx2.pmadd.wd": fixed(_pmaddwd),
     "llvm.x86.avx512.pmaddw.d.512": fixed(_pmaddwd),
+    "llvm.x86.ssse3.pmadd.ub.sw.128": fixed(_pmaddubsw),
+    "llvm.x86.avx2.pmadd.ub.sw": fixed(_pmaddubsw),
+    "llvm.x86.avx512.pmaddubs.w.512": fixed(_pmaddubsw),
 }
