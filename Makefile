@@ -70,9 +70,8 @@ $(VENV)/demo-installed: pyproject.toml runtime/pyproject.toml
 
 # Tests get an environment that is the same on every machine. One session runs all of them, because
 # each worker collects them again.
-WORKERS = auto
-PYTEST = scripts/clean-env.sh $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
-PYTEST_AVX2 = scripts/clean-env.sh scripts/as-avx2.sh $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+PYTEST := scripts/clean-env.sh $(BIN)/python -m pytest -n auto --dist worksteal
+PYTEST_AVX2 := scripts/clean-env.sh scripts/as-avx2.sh $(BIN)/python -m pytest -n auto --dist worksteal
 # CHANGED=1 selects the tests of the folders that changed since BASE, by default since main.
 CHANGED ?=
 BASE ?=
@@ -90,9 +89,7 @@ OTHER_CPU := tests/device/cpu --kept $(KEPT) --each-value-once -k 'not qemu and 
     $(addprefix --deselect=tests/device/cpu/,c_runtime/test_kernels.py::test_threads test_baseline.py::test_no_later_instruction \
     test_guards.py::test_no_access_outside_any_buffer)
 
-# Types are checked by one process, and the gate runs beside it. Many tests wait for programs that they
-# start, so one worker more than there are cores keeps all of them busy.
-test test-avx2: WORKERS = $(shell expr $$(nproc) + 1)
+# Types are checked by one process, and the gate runs beside it.
 test: setup drivers ## everything that CI runs; CHANGED=1: only what a change needs
 	@$(MAKE) --no-print-directory -j2 format-check lint types $(if $(CHANGED),,gate)
 	@rm -rf $(KEPT)
