@@ -16,5 +16,5 @@ torch.onnx.export(module, (x,), "module.onnx", input_names=["x"], dynamo=True)
 kgen.compile_model("module.onnx", ["native"]).save("module.kgen")
 
 program = kgen_runtime.load("module.kgen").program
-y = program.run(x=x)  # a tensor, as x is one
+y = program.run(x=x)  # a torch.Tensor, as x is one
 torch.testing.assert_close(y, module(x))
