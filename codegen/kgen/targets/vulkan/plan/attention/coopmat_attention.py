@@ -37,18 +37,15 @@ from kgen.targets.vulkan.plan.attention.unstaged_attention import (
     with_helpers,
 )
 from kgen.targets.vulkan.plan.checks import check_shared, check_threads
+from kgen.targets.vulkan.plan.coopmat_module import CooperativeModule
 from kgen.targets.vulkan.plan.matmul.coopmat import TRANSPOSE
 from kgen.targets.vulkan.plan.matmul.coopmat_types import (
-    CAPABILITIES,
-    EXTENSION,
     TYPES,
-    CooperativeTypes,
     Size,
 )
 from kgen.targets.vulkan.plan.matmul.matrix import WIDEST
 from kgen.targets.vulkan.plan.matmul.operand import Transpose
 from kgen.targets.vulkan.plan.memory import WORD, Shared, vector_type
-from kgen.targets.vulkan.plan.vulkan_plan import VulkanPlan
 from kgen_runtime.values import frozen
 
 #: Numbers of 32 bits in an element of 16 bytes.
@@ -156,47 +153,17 @@ class ResultTurn:
 
 
 @frozen
-class CooperativeAttentionPlan(UnstagedAttentionPlan):
+class CooperativeAttentionPlan(CooperativeModule, UnstagedAttentionPlan):
     """Plan of attention_coopmat.spvasm.j2, whose workgroup memory `tiles` has elements of 16
     bytes."""
 
+    spec: Attention
     schedule: CooperativeAttention
-    size: Size
-    types: CooperativeTypes
     others: tuple[CooperativeAttentionPlan, ...] = ()
     #: Stores from accumulators without workgroup memory, which attention has none of.
     direct: None = None
 
     # -- the module ----------------------------------------------------------------------------
-
-    @property
-    def variants(self) -> tuple[VulkanPlan, ...]:
-        return self.others
-
-    @property
-    def rounds_f16(self) -> bool:
-        return super().rounds_f16 and self.size.rounds_f16
-
-    @property
-    def extension(self) -> str:
-        return f"{self.size.text}.spv"
-
-    @property
-    def memory_model(self) -> str:
-        return "Vulkan"
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        return (*super().inputs, "subgroup_id")
-
-    @property
-    def capabilities(self) -> tuple[str, ...]:
-        own = (*CAPABILITIES, *self.types.capabilities)
-        return tuple(dict.fromkeys((*super().capabilities, *own)))
-
-    @property
-    def extensions(self) -> tuple[str, ...]:
-        return (*super().extensions, EXTENSION, *self.types.extensions)
 
     @property
     def further_requirements(self) -> dict[str, object]:

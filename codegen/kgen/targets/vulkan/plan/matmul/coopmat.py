@@ -19,6 +19,7 @@ from kgen.targets.contraction.access import AccessMap, access_maps
 from kgen.targets.powers_of_two import check_powers_of_two
 from kgen.targets.vulkan.limits import BFLOAT16
 from kgen.targets.vulkan.plan.checks import check_shared, check_threads
+from kgen.targets.vulkan.plan.coopmat_module import CooperativeModule
 from kgen.targets.vulkan.plan.matmul.coopmat_operand import CooperativeOperand
 from kgen.targets.vulkan.plan.matmul.coopmat_output import (
     ELEMENT,
@@ -29,10 +30,7 @@ from kgen.targets.vulkan.plan.matmul.coopmat_output import (
     is_direct,
 )
 from kgen.targets.vulkan.plan.matmul.coopmat_types import (
-    CAPABILITIES,
-    EXTENSION,
     TYPES,
-    CooperativeTypes,
     Size,
 )
 from kgen.targets.vulkan.plan.matmul.matmul_plan import PaddedPlan, check_grid, common_fields
@@ -40,7 +38,6 @@ from kgen.targets.vulkan.plan.matmul.matrix import WIDEST, plan_matrix
 from kgen.targets.vulkan.plan.matmul.operand import Transpose
 from kgen.targets.vulkan.plan.matmul.outputs import MAX_GROUP, ThreadOutputs
 from kgen.targets.vulkan.plan.memory import Shared, vector_type
-from kgen.targets.vulkan.plan.vulkan_plan import VulkanPlan
 from kgen_runtime.values import frozen
 
 #: Name of the function that transposes elements of a word.
@@ -90,52 +87,20 @@ class KTileRuns:
 
 
 @frozen
-class CooperativePlan(PaddedPlan):
+class CooperativePlan(CooperativeModule, PaddedPlan):
     """Plan of a matmul by cooperative matrices. `direct` describes the stores from accumulators;
     None if sums pass through workgroup memory."""
 
+    spec: Matmul
     schedule: CooperativeMatmul
     a: CooperativeOperand
     b: CooperativeOperand
-    size: Size
-    types: CooperativeTypes
     direct: DirectSums | None
     others: tuple[CooperativePlan, ...] = ()
 
     @property
     def operands(self) -> tuple[CooperativeOperand, CooperativeOperand]:
         return (self.a, self.b)
-
-    @property
-    def variants(self) -> tuple[VulkanPlan, ...]:
-        return self.others
-
-    @property
-    def rounds_f16(self) -> bool:
-        return super().rounds_f16 and self.size.rounds_f16
-
-    @property
-    def extension(self) -> str:
-        return f"{self.size.text}.spv"
-
-    # What the module needs
-
-    @property
-    def memory_model(self) -> str:
-        return "Vulkan"
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        return (*super().inputs, "subgroup_id")
-
-    @property
-    def capabilities(self) -> tuple[str, ...]:
-        own = (*CAPABILITIES, *self.types.capabilities)
-        return tuple(dict.fromkeys((*super().capabilities, *own)))
-
-    @property
-    def extensions(self) -> tuple[str, ...]:
-        return (*super().extensions, EXTENSION, *self.types.extensions)
 
     @property
     def further_requirements(self) -> dict[str, object]:
