@@ -168,15 +168,10 @@ class Array:
         if copy or dl_device not in (None, device):
             raise BufferError(f"{self!r} cannot be exported as a copy; copy it with .numpy()")
         self.backend.synchronize()
-        return lending.export(
-            address=self.buffer,
-            device=device,
-            dtype=self.dtype,
-            shape=self.shape,
-            strides=self.strides,
-            owner=self,
-            versioned=max_version is not None and max_version >= (1, 0),
-        )
+        strides = tuple(s * self.dtype.itemsize for s in self.strides)
+        view = lent_array(self.buffer, self.dtype, self.shape, strides, owner=self, read_only=False)
+        versioned = max_version is not None and max_version >= (1, 0)
+        return lending.export(view, self.dtype, device, versioned=versioned)
 
 
 def _float_8(bits_of: str, dtype: str) -> str:

@@ -30,8 +30,7 @@ from kgen_runtime.values import frozen
 # Values of DLDeviceType.
 HOST, CUDA, CUDA_HOST, ROCM, ROCM_HOST, CUDA_MANAGED = 1, 2, 3, 10, 11, 13
 _BACKENDS = {CUDA: "cuda", CUDA_MANAGED: "cuda", ROCM: "hip"}
-#: Names of capsules. A capsule stores only the pointer to its name, so these objects must outlive
-#: it.
+#: Names of unconsumed capsules.
 UNVERSIONED, VERSIONED = b"dltensor", b"dltensor_versioned"
 #: Exceptions with which producers refuse to export a tensor.
 REFUSALS = (BufferError, RuntimeError, TypeError, ValueError)
@@ -79,11 +78,8 @@ class DLTensor(Structure):
     )
 
 
-Deleter = ctypes.CFUNCTYPE(None, c_void_p)
-
-
 class Managed(Structure):
-    _fields_ = (("tensor", DLTensor), ("manager", c_void_p), ("deleter", Deleter))
+    _fields_ = (("tensor", DLTensor), ("manager", c_void_p), ("deleter", c_void_p))
 
 
 class ManagedVersioned(Structure):
@@ -91,7 +87,7 @@ class ManagedVersioned(Structure):
         ("major", c_uint32),
         ("minor", c_uint32),
         ("manager", c_void_p),
-        ("deleter", Deleter),
+        ("deleter", c_void_p),
         ("flags", c_uint64),
         ("tensor", DLTensor),
     )
@@ -152,11 +148,19 @@ def read(value: Any, stream: int | None = None) -> DlpackTensor:
             )
         return _describe(managed.tensor, bool(managed.flags & READ_ONLY), capsule)
     if name == UNVERSIONED:
-        return _describe(Managed.from_address(_get_pointer(capsule, name)).tensor, False, capsule)
+        return _describe(tensor_of(capsule), False, capsule)
     raise ArgumentError(
         f"{type(value).__name__}.__dlpack__ returned a capsule named {name!r}, which is not "
         "supported; pass a numpy array"
     )
+
+
+def tensor_of(capsule: object) -> DLTensor:
+    """Return the tensor in an unconsumed capsule; its fields can be changed."""
+    name = _get_name(capsule)
+    kind: Any = ManagedVersioned if name == VERSIONED else Managed
+    tensor: DLTensor = kind.from_address(_get_pointer(capsule, name)).tensor
+    return tensor
 
 
 class Form:
@@ -260,10 +264,7 @@ def stream_number(kind: int, stream: int | None) -> int | None:
     return stream or 0 if kind == ROCM else None
 
 
-def function(name: str, result: Any, *arguments: Any) -> Any:
-    """Return a function of Python's C API."""
-    return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
-
-
-_get_name = function("PyCapsule_GetName", c_char_p, py_object)
-_get_pointer = function("PyCapsule_GetPointer", c_void_p, py_object, c_char_p)
+_get_name = ctypes.PYFUNCTYPE(c_char_p, py_object)(("PyCapsule_GetName", ctypes.pythonapi))
+_get_pointer = ctypes.PYFUNCTYPE(c_void_p, py_object, c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)

@@ -71,15 +71,11 @@ class Standin:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         if self.facts.get("functional"):
             raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
-        return lending.export(
-            address=0 if self.facts.get("empty") else self.data.ctypes.data,
-            device=self.__dlpack_device__(),
-            dtype=DType.F32 if self.dtype == "float32" else DType.BF16,
-            shape=self.shape,
-            strides=self.stride(),
-            owner=self.data,
-            versioned=True,
-        )
+        dtype = DType.F32 if self.dtype == "float32" else DType.BF16
+        capsule = lending.export(self.data, dtype, self.__dlpack_device__(), versioned=True)
+        if self.facts.get("empty"):
+            dlpack.tensor_of(capsule).data = None
+        return capsule
 
 
 Standin.__module__, Standin.__name__, Standin.__qualname__ = "torch", "Tensor", "Tensor"
