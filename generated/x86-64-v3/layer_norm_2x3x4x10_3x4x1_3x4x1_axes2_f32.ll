@@ -192,7 +192,8 @@ out.s.done:
   %out.t0_mul2 = fmul <8 x float> %out.t0_mul, %out.line.scale.all
   %out.t0_add = fadd <8 x float> %out.t0_mul2, %out.line.shift.all
   %out.t0.out.at = getelementptr float, ptr %out.row, i64 %out.t0.column.place
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %out.t0_add, ptr align 4 %out.t0.out.at, <8 x i1> <i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>)
+  %out.t0.out.part0 = shufflevector <8 x float> %out.t0_add, <8 x float> poison, <2 x i32> <i32 0, i32 1>
+  store <2 x float> %out.t0.out.part0, ptr %out.t0.out.at, align 4
   br label %out.line.latch
 out.line.latch:
   %out.line.after = add nuw i64 %out.line, 1

@@ -326,7 +326,11 @@ out.s.done:
   %out.t0.out.stored.isnan = fcmp uno <16 x float> %out.t0_add, %out.t0_add
   %out.t0.out.stored.chosen = select <16 x i1> %out.t0.out.stored.isnan, <16 x i32> %out.t0.out.stored.quiet, <16 x i32> %out.t0.out.stored.rounded
   %out.t0.out.stored = trunc <16 x i32> %out.t0.out.stored.chosen to <16 x i16>
-  call void @llvm.masked.store.v16i16.p0(<16 x i16> %out.t0.out.stored, ptr align 2 %out.t0.out.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>)
+  %out.t0.out.stored.part0 = shufflevector <16 x i16> %out.t0.out.stored, <16 x i16> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  store <4 x i16> %out.t0.out.stored.part0, ptr %out.t0.out.at, align 2
+  %out.t0.out.stored.part4 = shufflevector <16 x i16> %out.t0.out.stored, <16 x i16> poison, <2 x i32> <i32 4, i32 5>
+  %out.t0.out.stored.part4.at = getelementptr i16, ptr %out.t0.out.at, i64 4
+  store <2 x i16> %out.t0.out.stored.part4, ptr %out.t0.out.stored.part4.at, align 2
   br label %row.latch
 row.latch:
   %row.after = add nuw i64 %row, 1

@@ -190,7 +190,7 @@ sum.u.done:
   %sum.t0_exp2_nonpositive = call <16 x float> @exp2_nonpositive(<16 x float> %sum.t0_sub, <16 x float> splat (float 0x3FF7154760000000))
   %sum.t0.fold.sum.there = select <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x float> %sum.t0_exp2_nonpositive, <16 x float> splat (float 0x0000000000000000)
   %sum.t0.fold.sum = fadd <16 x float> %sum.t0.fold.sum.there, %sum.u3.fold.sum.joined
-  call void @llvm.masked.store.v16f32.p0(<16 x float> %sum.t0_exp2_nonpositive, ptr align 4 %sum.t0.kept.0.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>)
+  store <16 x float> %sum.t0_exp2_nonpositive, ptr %sum.t0.kept.0.at, align 4
   %sum.by8 = shufflevector <16 x float> %sum.t0.fold.sum, <16 x float> poison, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
   %sum.by8.folded = fadd <16 x float> %sum.t0.fold.sum, %sum.by8
   %sum.by4 = shufflevector <16 x float> %sum.by8.folded, <16 x float> poison, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 0, i32 1, i32 2, i32 3, i32 12, i32 13, i32 14, i32 15, i32 8, i32 9, i32 10, i32 11>
@@ -247,12 +247,16 @@ out.u.latch:
   br label %out.u.head, !llvm.loop !1
 out.u.done:
   %out.t0.kept.0.at = getelementptr float, ptr %kept0, i64 64
-  %out.t0.kept.0 = call <16 x float> @llvm.masked.load.v16f32.p0(ptr align 4 %out.t0.kept.0.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x float> zeroinitializer)
+  %out.t0.kept.0 = load <16 x float>, ptr %out.t0.kept.0.at, align 4
   %out.t0_mul = fmul <16 x float> %out.t0.kept.0, %row2_reciprocal
   %out.t0.out.at = getelementptr i16, ptr %out.row, i64 64
   %out.t0.out.stored.half = fptrunc <16 x float> %out.t0_mul to <16 x half>
   %out.t0.out.stored = bitcast <16 x half> %out.t0.out.stored.half to <16 x i16>
-  call void @llvm.masked.store.v16i16.p0(<16 x i16> %out.t0.out.stored, ptr align 2 %out.t0.out.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>)
+  %out.t0.out.stored.part0 = shufflevector <16 x i16> %out.t0.out.stored, <16 x i16> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  store <4 x i16> %out.t0.out.stored.part0, ptr %out.t0.out.at, align 2
+  %out.t0.out.stored.part4 = shufflevector <16 x i16> %out.t0.out.stored, <16 x i16> poison, <2 x i32> <i32 4, i32 5>
+  %out.t0.out.stored.part4.at = getelementptr i16, ptr %out.t0.out.at, i64 4
+  store <2 x i16> %out.t0.out.stored.part4, ptr %out.t0.out.stored.part4.at, align 2
   br label %row.latch
 row.latch:
   %row.after = add nuw i64 %row, 1
@@ -266,8 +270,6 @@ declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)
 declare <16 x float> @llvm.roundeven.v16f32(<16 x float>)
 declare <16 x float> @llvm.x86.avx512.mask.reduce.ps.512(<16 x float>, i32 immarg, <16 x float>, i16, i32 immarg)
 declare <16 x float> @llvm.x86.avx512.mask.scalef.ps.512(<16 x float>, <16 x float>, <16 x float>, i16, i32 immarg)
-declare <16 x float> @llvm.masked.load.v16f32.p0(ptr, <16 x i1>, <16 x float>)
-declare void @llvm.masked.store.v16f32.p0(<16 x float>, ptr, <16 x i1>)
 declare <16 x i16> @llvm.masked.load.v16i16.p0(ptr, <16 x i1>, <16 x i16>)
 declare void @llvm.masked.store.v16i16.p0(<16 x i16>, ptr, <16 x i1>)
 

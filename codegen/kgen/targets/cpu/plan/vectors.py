@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -152,6 +153,28 @@ class Vector:
     def first(self, count: int) -> str:
         """Return the mask that is true for the first `count` elements."""
         return "<" + ", ".join(f"i1 {int(i < count)}" for i in range(self.count)) + ">"
+
+    def powers_of_two(self, count: int) -> tuple[PowerOfTwo, ...]:
+        """Return the first `count` elements as vectors of powers of two, the largest first."""
+        sizes = [1 << bit for bit in reversed(range(count.bit_length())) if count >> bit & 1]
+        ends = itertools.accumulate(sizes)
+        return tuple(
+            PowerOfTwo(type=Vector(count=size, scalar=self.scalar), first=end - size)
+            for size, end in zip(sizes, ends, strict=True)
+        )
+
+
+@frozen
+class PowerOfTwo:
+    """Adjacent elements of a vector, from `first` on, as a vector of a power of two of them."""
+
+    type: Vector
+    first: int
+
+    @property
+    def elements(self) -> str:
+        """Shuffle mask that takes them."""
+        return index_list(range(self.first, self.first + self.type.count))
 
 
 @frozen

@@ -253,6 +253,11 @@ class RowwisePlan(FormulaPlan):
         holds, nbytes = f"{self.spec.compute}, values of a row kept between phases", self.row_bytes
         return tuple(Buffer(name=place, holds=holds, bytes=nbytes) for place in self.row_buffers)
 
+    def kept_valid(self, slot: int, valid: int) -> int:
+        """Return the elements of a partial vector that a slot has room for; 0 for all. A buffer of
+        whole vectors has room for all: a load waits for a masked store to the same place."""
+        return 0 if self.places[slot] in self.row_buffers and self.lines == 1 else valid
+
     @property
     def stage(self) -> Access:
         return Access(dtype=self.spec.compute, compute=self.compute)
@@ -261,10 +266,9 @@ class RowwisePlan(FormulaPlan):
     def masked_accesses(self) -> set[Vector]:
         if self.run.tail <= 1:
             return set()
-        names = [of.name for of in self.row.inputs if self.is_streamed(of)]
-        names += [of.name for of in self.row.whole_outputs]
-        types = {self.access(name).stored for name in names}
-        return types | ({self.stage.stored} if self.kept else set())
+        types = {self.access(i.name).stored for i in self.row.inputs if self.is_streamed(i)}
+        kept_masks = (self.kept_valid(kept.slot, self.run.tail) for kept in self.kept)
+        return types | ({self.stage.stored} if any(kept_masks) else set())
 
     # -- memory --------------------------------------------------------------------------------
 
