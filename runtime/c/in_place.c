@@ -46,8 +46,8 @@ kgen_status kgen_settle_table(kgen_kernel *of)
             length = name_length(at);
             for (size_t i = 0; i < of->num_arguments; i++)
                 if (is_word(of->arguments[i]->tensor.name, at, length))
-                    of->lies_upon = of->arguments[i];
-            return of->lies_upon != NULL
+                    of->overwritten_table = of->arguments[i];
+            return of->overwritten_table != NULL
                        ? KGEN_OK
                        : kgen_bundle_error("the table of its scatter is not an input");
         }
@@ -132,8 +132,8 @@ kgen_status kgen_settle_in_place(kgen_kernel *of, arena *memory)
     if (of->in_place != NULL)
         return KGEN_OK;
     ALLOC(of->in_place, memory, of->num_parameters);
-    if (of->lies_upon != NULL) {
-        of->in_place[of->lies_upon - of->parameters] = true;
+    if (of->overwritten_table != NULL) {
+        of->in_place[of->overwritten_table - of->parameters] = true;
         return KGEN_OK;
     }
     const parameter *out = NULL;

@@ -278,7 +278,7 @@ struct kgen_kernel {
     constant *constants;
     size_t num_arguments;
     parameter **arguments; /* parameters that are not constants */
-    const parameter *lies_upon; /* table of a scatter, overwritten in place; else NULL */
+    const parameter *overwritten_table; /* table of a scatter, overwritten in place; else NULL */
     key_limits keys;
     bool *in_place; /* by parameter: whether the output may reuse its memory; NULL until computed */
     kgen_bundle *bundle;

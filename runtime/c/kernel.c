@@ -142,7 +142,7 @@ static kgen_status check_output_apart(const kgen_kernel *of, const kgen_buffer *
     for (size_t i = 0; i < of->num_arguments; i++) {
         uintptr_t other = (uintptr_t)arguments[i].data;
         const char *name = of->arguments[i]->tensor.name;
-        if (of->arguments[i] == of->lies_upon) {
+        if (of->arguments[i] == of->overwritten_table) {
             if (other != own)
                 return kgen_argument_error("%s: writes rows of %s in place; pass the same memory "
                                            "as %s", of->key, name,

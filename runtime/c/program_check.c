@@ -361,13 +361,13 @@ static kgen_status check_step(const kgen_program *of, names *by, const manifest 
     for (size_t slot = 0; slot < kernel->num_parameters; slot++)
         if (kernel->parameters[slot].stored == NULL)
             TRY(bind(of, by, kernel, one, slot));
-    if (kernel->lies_upon != NULL)
+    if (kernel->overwritten_table != NULL)
         for (size_t slot = 0; slot < kernel->num_parameters; slot++) {
-            const bound *table = &one->values[kernel->lies_upon - kernel->parameters];
+            const bound *table = &one->values[kernel->overwritten_table - kernel->parameters];
             const bound *out = &one->values[slot];
             if (kernel->parameters[slot].tensor.role == KGEN_OUTPUT && !is_at(table, out))
                 return kgen_bundle_error("it writes rows of %.60s, but its output is elsewhere",
-                                         kernel->lies_upon->tensor.name);
+                                         kernel->overwritten_table->tensor.name);
         }
     return KGEN_OK;
 }

@@ -226,8 +226,8 @@ class Assembly:
 
 
 def names_in_model(graph: Graph) -> dict[str, str]:
-    """Return the names of values; a product that the model has in another shape only has that
-    name, so that a verification compares it."""
+    """Return the model's names of values. A product whose result has a name only after a reshape
+    gets that name, so that a verification compares it."""
     found = dict(graph.names)
     for value in graph.values.values():
         view = value.operation

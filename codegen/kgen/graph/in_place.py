@@ -15,7 +15,7 @@ from typing import Any
 from kgen_runtime.expressions import views
 from kgen_runtime.expressions.formulas import Formulas, formulas_in, input_names
 from kgen_runtime.manifest import Launch, TensorParam
-from kgen_runtime.schema.partial_writes import lies_upon
+from kgen_runtime.schema.partial_writes import overwritten_table
 
 
 def in_place(
@@ -31,7 +31,7 @@ def in_place(
     written. It is also empty where stores may overlap, so that elements are computed twice: with
     nontemporal stores or AMX tiles.
     """
-    if (table := lies_upon(spec)) is not None:
+    if (table := overwritten_table(spec)) is not None:
         return frozenset({table})
     overlaps = schedule.get("nontemporal") or schedule.get("mainloop") == "amx"
     if len(outputs) != 1 or len(launches) != 1 or overlaps:

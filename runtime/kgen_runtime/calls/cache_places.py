@@ -19,7 +19,7 @@ from kgen_runtime.errors import ArgumentError
 from kgen_runtime.expressions import views
 from kgen_runtime.expressions.formulas import formulas_in, input_names
 from kgen_runtime.manifest import KernelEntry
-from kgen_runtime.schema.partial_writes import lies_upon
+from kgen_runtime.schema.partial_writes import overwritten_table
 from kgen_runtime.schema.program import Program, Step, Value
 from kgen_runtime.schema.spec_tensors import check_spec
 from kgen_runtime.values import frozen
@@ -144,7 +144,7 @@ def _written(step: Step, kernel: KernelEntry) -> Iterator[str]:
 
 def _scatters(program: Program, step: Step, kernel: KernelEntry) -> Iterator[Written]:
     """Yield the writes of a step to a state if the step is a scatter into one."""
-    table = lies_upon(kernel.spec)
+    table = overwritten_table(kernel.spec)
     if table is None:
         return
     held = program.by_name[step.bindings[table]].place

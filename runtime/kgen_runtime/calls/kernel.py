@@ -21,7 +21,7 @@ from kgen_runtime.errors import ArgumentError, DeviceError
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.memory import dlpack, packing
 from kgen_runtime.memory.host import host_bytes
-from kgen_runtime.schema.partial_writes import lies_upon
+from kgen_runtime.schema.partial_writes import overwritten_table
 from kgen_runtime.uncopied import Uncopied
 
 
@@ -84,7 +84,7 @@ class Kernel(Uncopied):
         #: Operand that calls pass packed; None if there is none.
         self.packed = next((PackedOperand(s, backend) for s in self._inputs if s.is_packed), None)
         self._outputs = tuple(Slot(entry.key, param, backend) for param in entry.outputs)
-        table = lies_upon(entry.spec)
+        table = overwritten_table(entry.spec)
         #: Input that a scatter updates in place: the output reuses its memory. None for other
         #: kernels.
         self._table = next((slot for slot in self._inputs if slot.name == table), None)

@@ -12,7 +12,7 @@ from typing import Any
 _SCATTER = re.compile(r"(?:^|;)[ ;]*(?:\w+ *= *)?scatter\( *(\w+)", re.ASCII)
 
 
-def lies_upon(spec: Mapping[str, Any]) -> str | None:
+def overwritten_table(spec: Mapping[str, Any]) -> str | None:
     """Return the name of the input whose memory the output reuses: the table of a scatter. None for
     all other kernels."""
     expression = spec.get("expression")

@@ -32,7 +32,7 @@ from kgen_runtime.calls.kernel import Kernel
 from kgen_runtime.dtypes import FLOATS_8
 from kgen_runtime.kernels import Kernels
 from kgen_runtime.manifest import KernelEntry, TensorParam
-from kgen_runtime.schema.partial_writes import lies_upon
+from kgen_runtime.schema.partial_writes import overwritten_table
 from kgen_runtime.schema.spec_tensors import check_spec
 from kgen_runtime.values import frozen
 
@@ -236,7 +236,7 @@ def caller(
 
     names = [param.name for param in kernel.entry.arguments]
     arguments = [array(param, data[param.name]) for param in kernel.entry.arguments]
-    table = lies_upon(kernel.entry.spec)
+    table = overwritten_table(kernel.entry.spec)
     into = outputs or inputs.output_buffers(kernel.entry, data)
     outs = tuple(
         array(param, into[param.name]) if table is None else arguments[names.index(table)]

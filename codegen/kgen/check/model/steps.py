@@ -27,7 +27,7 @@ from kgen.errors import EmulationError, VerificationError
 from kgen.graph.rewrites.orders import SIGNED, order_in
 from kgen.graph.rewrites.siblings import BESIDE
 from kgen_runtime.dtypes import DType
-from kgen_runtime.schema.partial_writes import lies_upon
+from kgen_runtime.schema.partial_writes import overwritten_table
 from kgen_runtime.schema.program import Program, Step, Value, Weight
 from kgen_runtime.values import frozen
 
@@ -214,7 +214,7 @@ class _Machine:
         outputs = [p.name for p in entry.outputs]
         buffers = {
             p.name: self.bytes_of(step, p.name, p.nbytes).copy()
-            if p.name not in outputs or lies_upon(entry.spec)
+            if p.name not in outputs or overwritten_table(entry.spec)
             else np.full(p.nbytes, POISON_BYTE, np.uint8)
             for p in entry.parameters
         }

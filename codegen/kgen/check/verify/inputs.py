@@ -33,7 +33,7 @@ from kgen_runtime.expressions import views
 from kgen_runtime.manifest import KernelEntry, TensorParam
 from kgen_runtime.memory import packing
 from kgen_runtime.reference.winograd_weights import winograd_tile
-from kgen_runtime.schema.partial_writes import lies_upon
+from kgen_runtime.schema.partial_writes import overwritten_table
 from kgen_runtime.values import frozen
 
 #: Poison: quiet NaNs that no arithmetic produces, with a payload of alternating bits or, in 8 bits,
@@ -125,7 +125,7 @@ Maker = Callable[[np.random.Generator, TensorParam], Floats]
 
 def _fill(entry: KernelEntry, name: str, seed: int, make: Maker, whole: bool = False) -> DataSet:
     generator = np.random.default_rng([seed, zlib.crc32(f"{entry.key} {name}".encode())])
-    places, table = index_places(entry), lies_upon(entry.spec)
+    places, table = index_places(entry), overwritten_table(entry.spec)
     if entry.op == "attention":
         make = attention_values.maker(entry, seed, make, name)
     if winograd_tile(entry.spec):
@@ -224,7 +224,7 @@ def as_taken(entry: KernelEntry, buffers: Mapping[str, Bytes]) -> dict[str, Byte
 
 def output_buffers(entry: KernelEntry, taken: Mapping[str, Bytes]) -> dict[str, Bytes]:
     """Return outputs full of poison, by name; an output in an input's memory holds the input."""
-    table = lies_upon(entry.spec)
+    table = overwritten_table(entry.spec)
     if table is not None:
         found = {p.name: empty_buffer(p.nbytes) for p in entry.outputs}
         for buffer in found.values():

@@ -293,21 +293,21 @@ def conv_transpose(b: Builder, node: Node, given: list[GraphValue | None]) -> Gr
             "change it in the model",
         )
     if alone and groups == 1:
-        return apart_again(b, x, w, bias, windows)
+        return by_separate_windows(b, x, w, bias, windows)
     axes = [phases_of(window) for window in windows]
     if all(all(phases) for phases in axes) and any(len(phases) > 1 for phases in axes):
         return by_phases(b, node, x, w, bias, windows)
     return with_zeros(b, node, x, w, bias, windows)
 
 
-def apart_again(
+def by_separate_windows(
     b: Builder, x: GraphValue, w: GraphValue, bias: GraphValue | None, windows: Windows
 ) -> GraphValue:
-    """Multiply images by the weights of all outputs of a window, and interleave the windows.
+    """Lower a ConvTranspose whose windows do not overlap: multiply, then interleave the windows.
 
-    If the weights are small, each row of images has a product of its own for each row of a window:
-    its result is a row of the output, and nothing is moved. It reads the weights again for each
-    row, which costs less than moving a row's outputs if images have few channels.
+    If images have few channels, each of their rows has one product for each row of a window. The
+    result is a row of the output, so only its columns are interleaved. Each product reads its
+    weights again, which costs less than interleaving rows of outputs.
     """
     rank, outputs = len(windows), w.shape[1]
     x = b.permute(x, (0, *range(2, rank + 2), 1))
@@ -332,7 +332,8 @@ def apart_again(
 
 
 def interleaved(b: Builder, x: GraphValue, first: int, count: int) -> GraphValue:
-    """Place each of `count` axes from `first` on beside the axis of its windows, which follow."""
+    """Move the axes of positions in windows behind the axes of windows: (y, x, dy, dx) becomes
+    (y, dy, x, dx). There are `count` axes of windows, from axis `first` on."""
     pairs = [axis for i in range(first, first + count) for axis in (i, i + count)]
     return b.permute(x, (*range(first), *pairs, *range(first + 2 * count, x.rank)))
 

@@ -1,8 +1,8 @@
 """ONNX Runtime's attention operators (`com.microsoft`), written with ONNX's own operators.
 
 Each entry of `BODIES` follows ONNX Runtime's ContribOperators.md. A body depends on the ranks and
-sizes of the node's inputs, so it is written when the importer knows them. The fusion of attention
-then sees what it sees of ONNX's `Attention`.
+sizes of the node's inputs, so it is written when the importer knows them. The bodies contain ONNX's
+`Attention`, which is fused as in any other model.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kgen.spec.shapes import by_x
 OPSET = 24
 #: Score that is added to the keys that a padding mask hides, unless the node names another.
 HIDDEN = -10000.0
-#: Element type of a KV cache of the type of the keys.
+#: Values of the attributes for a cache that is not quantised.
 NOT_QUANTIZED = ("", "NONE")
 
 
@@ -135,7 +135,7 @@ class BodyWriter(Writer):
     def attention(self, *inputs: str, outputs: int = 1, is_causal: bool = False) -> str:
         """Append ONNX's Attention with the node's scale and softcap.
 
-        ONNX's takes the root of the scale, so Q is negated for a negative one.
+        ONNX's Attention takes the square root of the scale. For a negative scale, Q is negated.
         """
         while not inputs[-1]:
             inputs = inputs[:-1]
@@ -228,8 +228,11 @@ def separated(w: BodyWriter, heads: int) -> tuple[str, str, str]:
 def padding(w: BodyWriter, number: int, batch: int, queries: int, keys: int) -> str:
     """Return the mask to add for an input that says which keys are padding; "" without it.
 
-    The input holds the number of keys of each sequence, perhaps followed by other numbers; or ends
-    and then starts; or a flag for each key, perhaps for each query too.
+    The input holds one of:
+
+    - the number of keys of each sequence, with or without the cumulative numbers
+    - the end of the keys of each sequence, then the start of each
+    - a flag for each key, or for each pair of a query and a key
     """
     if not w.input(number):
         return ""
@@ -437,10 +440,7 @@ def first_rows(w: BodyWriter, x: str, count: str, keys: int) -> str:
 
 
 def bias_of(w: BodyWriter, keys: int) -> str:
-    """Return the bias of all rows of the cache, which may have more than the sequences have keys.
-
-    Return "" without a bias.
-    """
+    """Return the bias, extended by zeros to all rows of the cache; "" without a bias."""
     if not w.input(10):
         return ""
     w.rank(10, "an attention_bias", (4,))
@@ -453,7 +453,7 @@ def bias_of(w: BodyWriter, keys: int) -> str:
 def with_row_of_zeros(w: BodyWriter, cache: KeyValueCache, x: str) -> str:
     """Append a row of zeros to keys or values.
 
-    The score of that key is what the mask says, and it adds to the denominator of the softmax only.
+    The key's score is its element of the mask. It adds to the softmax's denominator only.
     """
     heads, few = w.count("num_heads"), w.count("kv_num_heads")
     size = w.shape(0)[2] // (heads + (0 if w.input(1) else 2 * few))
@@ -465,7 +465,7 @@ def with_row_of_zeros(w: BodyWriter, cache: KeyValueCache, x: str) -> str:
 
 
 def rotary(w: BodyWriter) -> list[str]:
-    """Write RotaryEmbedding; one position is that of the first row of every sequence."""
+    """Write RotaryEmbedding. A single position is that of the first row of each sequence."""
     w.need({0: "input", 1: "position_ids", 2: "cos_cache", 3: "sin_cache"})
     w.rank(0, "an input", (3, 4))
     w.rank(2, "a cos_cache", (2,))

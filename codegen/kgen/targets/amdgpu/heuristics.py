@@ -229,9 +229,10 @@ def has_registers(spec: Matmul, schedule: SharedMatmul) -> bool:
 def _with_whole_sectors(
     spec: Matmul, tiles: tuple[tuple[int, int, int, int], ...]
 ) -> list[tuple[int, int, int, int]]:
-    """Return the tiles whose sides read whole sectors, as far as the product has them.
+    """Return the tiles whose sides read whole sectors and fit the extents of the product.
 
-    No side reaches two times the length that the product needs.
+    If an extent is less than a sector, it need not be a whole one. A side fits if it is less than
+    twice the extent, or the shortest one.
     """
     whole = SECTOR // spec.dtype.itemsize
 

@@ -38,8 +38,8 @@ def metadata(code_object: bytes) -> dict[str, Any]:
 
 
 def resources(code_object: bytes) -> Resources:
-    """Return registers per lane, spilled bytes per lane, LDS bytes per workgroup and code bytes;
-    the most that one of the kernels takes."""
+    """Return registers per lane, spilled bytes per lane, LDS bytes per workgroup and code bytes.
+    Each number but the last is that of the kernel that needs most."""
     kernels = metadata(code_object)["amdhsa.kernels"]
 
     def most(*names: str) -> int:

@@ -32,9 +32,11 @@ SHARE = 0.8
 
 #: Pairs of a number of threads and its weight in the ranking.
 THREADS = ((1, 0.6), (2, 0.3), (8, 0.1))
-#: Seconds below which libkgen runs a launch on one thread (pool.c, ALONE_NS), and that sharing a
-#: launch with spinning threads takes. It shares no launch that is slower so.
-ALONE, SHARING = 5e-6, 1.5e-6
+#: libkgen runs launches that take fewer seconds than this on one thread (pool.c, ALONE_NS).
+ALONE = 5e-6
+#: Seconds that it takes to divide a launch among spinning threads. libkgen divides a launch only if
+#: that makes it faster.
+SHARING = 1.5e-6
 
 
 @frozen
@@ -57,11 +59,11 @@ class Core:
     #: Vendor in CPUID, and model numbers by family.
     vendor: str = ""
     models: Mapping[int, Sequence[Collection[int]]] = field(default_factory=dict)
-    #: Feature that no older core of the vendor has. It counts before the model, because a
-    #: hypervisor may report another model.
+    #: Feature that no older core of the vendor has. It identifies the core whatever the model,
+    #: because a hypervisor may report another one.
     first_with: str = ""
-    #: Features of CPUs of unlisted models that this core stands for; None if it stands for none.
-    #: The last matching core of the vendor applies, or of all vendors if the vendor has none.
+    #: Features with which a CPU of an unlisted model counts as this core; None if no CPU does. If
+    #: several cores match, the last one of the CPU's vendor applies, else the last one of any.
     unlisted: Sequence[str] | None = None
 
     def has_model(self, vendor: str, family: int, model: int) -> bool:
@@ -180,9 +182,10 @@ def fitted() -> dict[str, Any]:
 def coefficients(target: Target, kind: type[BlockedMatmul]) -> Mapping[str, float]:
     """Return the cycles per event of the target's core, for its vectors or for AMX tiles.
 
-    If the core was not measured with them, the result is that of the first core that was. `error`
-    is the largest log(predicted time / least predicted time) with which the schedule of a neighbour
-    at distance 1 is chosen; it is 0 if the core was measured with warm caches only.
+    If the core was not measured with such vectors or tiles, the first core that was measured with
+    them stands in. `error` is the largest log(predicted time / least predicted time) with which the
+    schedule of a neighbour at distance 1 is chosen. It is 0 if the core was measured with warm
+    caches only.
     """
     cores: Mapping[str, Mapping[str, Mapping[str, float]]] = fitted()["cores"]
     name = "amx" if kind is kinds.AmxMatmul else str(target.limits["vector_bytes"])

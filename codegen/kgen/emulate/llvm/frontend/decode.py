@@ -39,8 +39,8 @@ from kgen.emulate.report import UnknownInstruction
 _TERMINATORS = frozenset(("br", "switch", "ret", "unreachable"))
 _BARRIERS = frozenset(("llvm.amdgcn.s.barrier", "llvm.amdgcn.s.barrier.wait"))
 
-#: Separator in the names of pieces: the block's label, and from the second piece on this and a
-#: number. Labels have no newline.
+#: Separator between a block's label and a number in the names of all pieces of the block but the
+#: first. Labels have no newline.
 _SEPARATOR = "\n"
 
 

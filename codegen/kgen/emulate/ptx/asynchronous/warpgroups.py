@@ -176,8 +176,8 @@ class Warpgroups:
             self._tell(number, finished[:, number], mine)
 
     def _tell(self, number: int, finished: Array, warps: Array) -> None:
-        """Let the other warps of a warpgroup learn, after their wait, which reads one warp found
-        finished."""
+        """Order the reads that one warp of a warpgroup found finished before later actions of its
+        other warps, once these have waited too."""
         machine = self.machine
         told = self._told.setdefault(number, Released(machine))
         lanes = narrow(warps, machine.cluster)[..., None] & machine.exists

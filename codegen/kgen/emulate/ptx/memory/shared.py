@@ -145,7 +145,8 @@ class SharedMemory:
             self.proxy.begin_read(region)
 
     def check_read(self, region: Region) -> None:
-        """Check a read in flight of the async proxy for another of its threads."""
+        """Check a read of the async proxy that has begun, on behalf of another thread that belongs
+        to the operation."""
         if self.proxy is not None:
             self.proxy.refuse_read(region)
 
@@ -157,10 +158,10 @@ class SharedMemory:
             self.proxy.refuse_read(region, "mbarrier_init", tell=unfenced)
 
     def finish_read(self, region: Region, reader: Array, *, by_warp: bool = False) -> None:
-        """End a read, for threads that know the current actions of these threads [C or 1] of the
-        CTAs.
+        """End a read. A thread may then write the bytes if it knows the current actions of
+        `reader`, a thread number [C or 1] of each CTA.
 
-        `by_warp`: the operation belongs to the threads' whole warps.
+        `by_warp`: the operation belongs to the readers' whole warps.
         """
         if self.proxy is not None:
             self.proxy.finish_read(region, reader, by_warp=by_warp)

@@ -32,7 +32,8 @@ def attended(
 ) -> Array:  # fmt: skip
     """Attend for one sequence, heads x rows x elements of a head; return rows x hidden.
 
-    `added` is added to the scores behind the cap. `sinks` are scores without a value, by heads.
+    `added` is added to the scores after the soft cap. `sinks` has a score without a value for each
+    head.
     """
     work, group = work_type(q), len(q) // len(k)
     q, k, v = (x.astype(work) for x in (q, k.repeat(group, axis=0), v.repeat(group, axis=0)))

@@ -86,7 +86,7 @@ class RowAddresses(FormulaPlan):
         return together[-1][-1] if together else f"%{self.row_guards(of)[0]}.holds"
 
     def is_plain(self, of: StreamOperand) -> bool:
-        """Return whether the operand begins at its tensor's, or a row's, first element."""
+        """Return whether the operand begins at the first element of its tensor or of a row."""
         return not (of.offset or of.indices or of.guards) and min(of.strides) >= 0
 
     def start(self, of: StreamOperand) -> str:
@@ -107,13 +107,14 @@ class RowAddresses(FormulaPlan):
         return self.spec.dtype_of(of.tensor).itemsize
 
     def spare_bytes(self, of: StreamOperand) -> int:
-        """Return the offset of a row whose guard fails, such that all reads are inside."""
+        """Return the byte offset that stands in for that of a row whose guard fails. With it, all
+        reads are inside the tensor."""
         inside = [s for s in self.segments if dict(s.known).items() >= self._held(of).items()]
         places = [i for s in inside for i in (s.start, s.stop - 1)]
         return -min((i * of.lane for i in places), default=0) * self._itemsize(of)
 
     def _held(self, of: StreamOperand) -> dict[str, bool]:
-        """Return the conditions on places in a row that guard an operand."""
+        """Return the conditions on columns that guard an operand; all of them must hold."""
         found = (c.name for c in self.stream.conditions if not self.is_of_row(c))
         return {name: True for name in found if name in of.guards}
 

@@ -153,12 +153,12 @@ class BlocksOfB:
 @frozen
 class ColumnsOfB:
     """Range of `count` adjacent columns of B, with `steps` steps along K. `start` and `to` are its
-    byte offsets in B and in the transposed B. In memory, each step has `there` columns, and the
+    byte offsets in B and in the transposed B. In memory, each step has `stored` columns, and the
     next step begins `row` columns later. A transpose has `size` columns and `size` steps."""
 
     name: str
     count: int
-    there: int
+    stored: int
     start: int
     to: int
     steps: int
@@ -167,13 +167,14 @@ class ColumnsOfB:
 
     @property
     def overlap(self) -> bool:
-        """Whether the range is large enough for transposes; the last ones overlap those before."""
+        """Whether the range has room for a transpose. The last transposes along both dimensions
+        then overlap the ones before them."""
         return min(self.count, self.steps) >= self.size
 
     @property
     def whole(self) -> int:
         """Number of steps in whole transposes that read no element past the end of B."""
-        past = -(-max(self.size - self.there, 0) // self.row)
+        past = -(-max(self.size - self.stored, 0) // self.row)
         return max(self.steps - past, 0) // self.size * self.size
 
     @property
@@ -225,7 +226,7 @@ class TransposedB:
             ColumnsOfB(
                 name=f"b{first // width}",
                 count=min(width, n - first),
-                there=width,
+                stored=width,
                 start=first * self.strides[2],
                 to=first * self.column,
                 steps=self.steps,

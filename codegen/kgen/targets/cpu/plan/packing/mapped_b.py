@@ -34,8 +34,8 @@ class IndexDigit:
 
 @frozen
 class MappedB:
-    """B that is packed through `access`. Rows of scratch memory are `row` bytes apart. They are the
-    packed panel itself if it has the elements of B, else a buffer that is packed as a matrix."""
+    """B that is packed through `access`. Rows of scratch memory are `row` bytes apart. If
+    `is_panel`, they are the packed panel; else they are a buffer that is packed like a matrix."""
 
     #: Pointer to the rows if they are a buffer of their own.
     rows: ClassVar[str] = "%b.rows"

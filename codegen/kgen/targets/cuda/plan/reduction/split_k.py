@@ -2,8 +2,8 @@
 
 The slices of K are a batch of products. The kernel that multiplies them is an ordinary one that
 stores partial sums in a workspace. A second kernel adds them in a fixed order and applies the
-epilogue; or the first kernel does both (last_arriving.py). Each slice reads the whole operands from
-its first k on, and zeros past their end.
+epilogue; or the first kernel does both (last_arriving.py). Past the end of K, the last slice reads
+zeros.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """TMA copies of tiles to shared memory, and the matrix descriptors by which wgmma reads them.
 
-Boxes have rows of 128 bytes, whose 16-byte chunks are swizzled over eight rows (PTX ISA 5.5.7). If
-a matrix is contiguous along k, its tile has a box for each 64 k, with these in each row. If it is
-contiguous along m (or n), it has a box for each 64 of these, with one k in each row. In both cases
-64 rows of A, or 64 columns of B, take 8192 bytes, and eight rows of a box take 1024. These numbers
-are for 16-bit types. A row has 128 elements of 8 bits or 32 of tf32, and wgmma requires both types
-to be contiguous along k.
+A tile consists of boxes. A box has rows of 128 bytes, whose 16-byte chunks are swizzled over eight
+rows (PTX ISA 5.5.7). For 16-bit types:
+
+- If the matrix is contiguous along k, a row of a box is 64 k of one m (or n).
+- If it is contiguous along m (or n), a row is 64 m of one k.
+- In both cases, 64 rows of A or columns of B take 8192 bytes, and eight rows of a box take 1024.
+
+A row has 128 elements of 8 bits or 32 of tf32. wgmma requires these types to be contiguous along k.
 """
 
 from __future__ import annotations
@@ -36,8 +38,8 @@ SWIZZLE_128 = 1 << 30
 class Box:
     """Box that one instruction copies.
 
-    `along` is the distance of its first m (or n) from the first of the CTA's share, and `k` that of
-    its first k from the tile's. `offset` is its byte in the stage, for the first share of the tile.
+    Its first m (or n) is `along` behind the first one of the CTA's share, and its first k is `k`
+    behind that of the tile. In a stage, the box of the first share begins at byte `offset`.
     """
 
     along: int
@@ -163,10 +165,10 @@ class TmaOperand:
 
     @property
     def descriptor_low(self) -> int:
-        """Lower word of a descriptor without the address.
+        """Lower word of a descriptor without the address: the leading dimension byte offset (PTX
+        ISA 9.7.15.5.1).
 
-        If the operand is contiguous along m (or n), it holds the bytes from 64 of these to the next
-        64 (PTX ISA 9.7.15.5.1, leading dimension byte offset).
+        If the operand is contiguous along m (or n), that is the distance from one 64 m to the next.
         """
         leading = MAX_ACCESS_BYTES if self.k_inner else self.depth * ROW_BYTES
         return leading // MAX_ACCESS_BYTES << 16

@@ -199,8 +199,8 @@ class WgmmaProducts:
 
 
 def immediates(instruction: WarpgroupInstruction, *operands: TmaOperand) -> str:
-    """Return the immediates after the predicate: the factors of both operands, then whether each
-    of these operands in shared memory is contiguous along m (or n)."""
+    """Return the immediates after the predicate: the factors of both operands, then for each of
+    `operands`, which are in shared memory, whether it is contiguous along m (or n)."""
     found = [1, 1] if instruction.signs else []
     if instruction.either_major:
         found += [operand.is_transposed for operand in operands]

@@ -23,7 +23,7 @@ def attention_tensors(
 
 
 def buffers(spec: Attention, target: Target, widths: Mapping[str, int]) -> Iterator[Tensor]:
-    """Yield the buffers, given the elements of an access of some."""
+    """Yield the buffers. `widths` has the elements per access of some; others have 1."""
     for binding, p in enumerate(spec.parameters):
         tensor = Tensor(
             name=p.name,

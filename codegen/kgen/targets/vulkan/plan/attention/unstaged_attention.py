@@ -51,7 +51,7 @@ from kgen_runtime.manifest import Launch
 from kgen_runtime.values import frozen
 
 LOG2_E, LN_2 = math.log2(math.e), math.log(2.0)
-#: Maximum before there is one: finite, so that a score of -infinity has the weight 0.
+#: Maximum of a row before its first block: finite, so that a score of -infinity has the weight 0.
 LOWEST = -F32_MAX
 #: Most sums of scores and results that an invocation holds; more would spill.
 MAX_SUMS = 128
@@ -98,7 +98,7 @@ class UnstagedAttentionPlan(VulkanPlan):
 
     @cached_property
     def block_names(self) -> Mapping[str, str]:
-        """Ids of a block's coordinates, of those that are not always 0."""
+        """Ids of a block's coordinates, without those that are always 0."""
         return coordinate_ids(block_sizes(self.spec, self.schedule), self.block_read)
 
     @property
@@ -184,7 +184,8 @@ class UnstagedAttentionPlan(VulkanPlan):
 
     @property
     def operands(self) -> tuple[tuple[str, Index], ...]:
-        """K and V with the places of their first keys; of pools, those of a head in a page."""
+        """K and V, with the index of the first key of the workgroup's head: in the tensor, or in a
+        page if keys are paged."""
         found = []
         for name in ("k", "v"):
             b, h, _ = self.spec.strides(name)

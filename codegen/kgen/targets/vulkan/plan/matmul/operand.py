@@ -192,8 +192,8 @@ class CopiedOperand(TiledOperand):
 
     @property
     def first_mask(self) -> int:
-        """Mask of an invocation's number, which gives its first copy along the dimension of
-        neighbours."""
+        """Mask that extracts an invocation's first copy along the dimension of neighbours from its
+        number."""
         return (1 << self.first_log2) - 1
 
     @property

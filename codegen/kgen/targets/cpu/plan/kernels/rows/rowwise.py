@@ -49,8 +49,9 @@ LONGEST_SHARE, SHORTEST_SHARE = 128, 4
 
 @frozen
 class RowwisePlan(FormulaPlan):
-    #: Operands of the ends of a part of a row, and whether a vector holds elements of one row.
+    #: IR values of the bounds of a part of a row, if rows are divided.
     part_ends: ClassVar[tuple[str, ...]] = ()
+    #: Whether a vector holds elements of one row.
     is_along_row: ClassVar[bool] = True
 
     spec: Rowwise
@@ -73,7 +74,8 @@ class RowwisePlan(FormulaPlan):
 
     @property
     def online_with(self) -> Callable[[Expression], Expression | None] | None:
-        """Function that finds the extreme that an f32 fold is relative to; None for other types."""
+        """Function that finds the maximum or minimum to which the exponents of an f32 fold are
+        relative; None for other types."""
         if self.spec.compute is not DType.F32:
             return None
         return extreme_of if self.is_online else first_place_of
@@ -430,8 +432,9 @@ def unchecked_rows(spec: Rowwise, target: Target, schedule: CpuStream) -> Rowwis
     )
 
 
-#: Arithmetic, whose result carries the error of any operand; and choices of one of the operands.
+#: Primitives whose result has an error if any operand has one.
 ARITHMETIC = frozenset({P.ADD, P.SUB, P.MUL, P.FMA, P.NEG, P.ABS, P.REDUCE})
+#: Primitives whose result is one of the operands.
 CHOICES = frozenset({P.MIN, P.MAX, P.MAXNUM})
 
 
