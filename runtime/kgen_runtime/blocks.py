@@ -22,9 +22,10 @@ BLOCK, BLOCK_BYTES = 32, 18
 OFFSET = 8
 #: Numbers that 4 bits tell apart.
 COUNT = 16
-#: Distance from a whole number within which a quotient of weights in f16 is whole, and numbers of a
-#: block that are divided first.
-NEAR, PROBE = 2.0**-7, 2
+#: Largest distance from a whole number at which a quotient of weights in f16 counts as whole.
+NEAR = 2.0**-7
+#: Numbers of a block that are tested before all others.
+PROBE = 2
 
 
 def row_bytes(count: int) -> int:
@@ -58,11 +59,12 @@ def rounded(weights: Array) -> npt.NDArray[np.uint8]:
 
 
 def rounded_and_added(weights: Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]:
-    """Quantise rows of f32 as `rounded`; return the blocks and a number [row, block] to add to each
-    number of a block, which is 0 unless the row is quantised already with zero points.
+    """Quantise rows of f32 like `rounded`, but keep the numbers of a row that is quantised already
+    with zero points: each of its blocks has at most 16 evenly spaced numbers, which need not
+    include zero.
 
-    That is a row whose every block has at most 16 evenly spaced numbers, with zero among them or
-    not. It keeps these numbers.
+    Return the blocks and, for each [row, block], a number to add to all numbers of the block. It is
+    0 for other rows.
     """
     return _rounded(weights, keeps_zero_points=True)
 
@@ -102,8 +104,8 @@ def _rounded(
 def _multiples(
     numbers: Array, least: Array, spans: Array, tops: Iterable[int], low: int
 ) -> npt.NDArray[np.int64]:
-    """Return for each block the first of `tops` for which all numbers are whole multiples of span /
-    top above `least`, from `low` on and no more than 16; 0 for a block without one."""
+    """Return, for each block, the first of `tops` for which all its numbers are least + i * span /
+    top with whole i from `low` to `low` + 15; 0 if there is none."""
     import numpy as np
 
     def are_whole(quotients: Array, top: int) -> Array:

@@ -1,7 +1,8 @@
 """Attention that a model writes out, found in a fused graph: two products around a softmax.
 
-A fused graph says how each kernel reads its operands in memory. So heads by reshapes and
-permutations, and heads that share keys by an expansion, are strides here, however a model has them.
+In a fused graph, reshapes, permutations and expansions are strides with which kernels read their
+operands. So the finder sees heads, and heads that share keys, as strides, whichever nodes made
+them.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ class _HiddenRows:
 
 @frozen
 class _Softmax:
-    """Weights of values: a softmax of `scores` in the formula `rows`, and the roots that it is
-    computed in. The rows that `hides` names are zeros."""
+    """Softmax of `scores`, by which values are weighted. The formula `rows` contains it, and
+    `roots` compute it. The rows of the result that `hides` describes are zeros."""
 
     rows: Lazy
     scores: Expression
@@ -63,9 +64,9 @@ class _Softmax:
 
 @frozen
 class WrittenAttention:
-    """Attention of the `operands` q, k and v that `roots` of a fused graph write out, the last of
-    them the result; the others are computed for this alone. `computed` has the mask, or the numbers
-    of valid keys, by the name of the parameter."""
+    """Attention of the `operands` q, k and v that a fused graph writes out. The last of `roots` is
+    the result, and nothing else reads the others. `computed` has the mask, or the numbers of valid
+    keys, by the name of the parameter."""
 
     spec: Attention
     operands: Mapping[str, Leaf]
@@ -431,7 +432,7 @@ class AttentionFinder:
     def _valid_keys(
         self, added: Sequence[Expression], leaves: Mapping[str, Leaf], frame: ScoreAxes
     ) -> tuple[ValidKeys | None, AddedTerms | None]:
-        """Return what added terms hide behind the valid keys, and all terms; None for neither."""
+        """Return the valid keys if added terms hide all others, and the terms; else None twice."""
         terms = AddedTerms.of(self.fused, frame, added, leaves)
         if terms.of_numbers:
             formula = _sum(terms.of_numbers)
@@ -466,7 +467,7 @@ class AttentionFinder:
             value = None if scores.hidden == -math.inf else scores.hidden
             return mask, {"mask": mask.sizes, "mask_dtype": DType.BOOL, "mask_value": value}
         if not all(map(inputs, added)):
-            # A number that is large leaves no digits to the scores.
+            # The sum of a score and a large number loses the score's digits.
             return None, None
         terms = []
         # Beside another mask, a finite number does not hide a key from rows that hide all others.
@@ -556,8 +557,10 @@ def _sum(terms: Sequence[Expression]) -> Expression:
 
 
 def _multiple(formula: Expression) -> tuple[float, str | None, Expression | None]:
-    """Return a factor, the input that a formula is this multiple of, and the condition under which
-    it is; elsewhere it is 0. The input is None if there is none, the condition if it is always."""
+    """Return the factor, input and condition of a formula `where(condition, factor * input, 0)`.
+
+    The condition is None if there is no `where`. The input is None for any other formula.
+    """
     if _is_copy(formula):
         return 1.0, inputs(formula)[0], None
     if formula.name == "where" and formula.arguments[2] is ZERO:

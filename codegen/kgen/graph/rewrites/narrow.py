@@ -2,10 +2,10 @@
 
 s8 has a scale per column, and the largest weight of a column becomes 127; s4 has a scale per block
 of 32 (:mod:`kgen_runtime.blocks`). Each weight becomes the nearest number of the type. Scales of s8
-become part of the product's epilogue. Zero points of columns that a model stores in 4 bits become a
-second, small product. Convolutions support bf16 and s8, with a scale per output
-channel; depthwise convolutions keep their weights. An embedding table whose transpose a product
-reads (tied weights) is looked up in its narrow form.
+become part of the product's epilogue. Zero points of weights that a model stores in 4 bits become a
+second, small product. Convolutions support bf16 and s8, with a scale per output channel; depthwise
+convolutions keep their weights. An embedding table whose transpose a product reads (tied weights)
+is looked up in its narrow form.
 """
 
 from __future__ import annotations
@@ -209,8 +209,8 @@ class _Narrowing(Rewriting):
     def by_blocks(self, value: GraphValue, a: str, name: str, array: Array) -> GraphValue:
         """Return a product with a matrix of s4.
 
-        A matrix with zero points is one without, and a number to add for each block: a small matrix
-        that multiplies the sums of the blocks of A.
+        With zero points, a number is added to all weights of a block. A second product computes
+        these terms: the sums of A over each block, times a small matrix of these numbers.
         """
         b = self.builder
         numbers, added = blocks.rounded_and_added(array.T)

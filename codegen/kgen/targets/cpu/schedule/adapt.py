@@ -46,7 +46,10 @@ def completed(
     spec: Matmul | Conv2d, target: Target, schedule: BlockedMatmul, given: Collection[str]
 ) -> BlockedMatmul:
     """Return the schedule with its dependent fields, except those in `given`, chosen by the model.
-    Other blocks follow if nothing else is legal, else the plan names a value that fits."""
+
+    If no such schedule is legal, the model also chooses the second group of `GIVEN_UP`. If that
+    does not help, the schedule is returned unchanged, and its plan raises the error.
+    """
     fields = {name: int(getattr(schedule, name)) for name in schedule.names}
     if "mainloop" in given:
         fields.setdefault("ahead", 0)
@@ -62,7 +65,8 @@ def completed(
 def _first(
     spec: Matmul, target: Target, schedule: BlockedMatmul, tries: Iterable[Mapping[str, int]]
 ) -> BlockedMatmul:
-    """Return the best candidate of the first fields that are legal, else the schedule itself."""
+    """Return the best candidate with the fields of the first of `tries` for which one is legal; the
+    schedule itself if there is none."""
     for fixed in tries:
         found = best(spec, target, fixed, schedule.mainloop)
         if found is not None:

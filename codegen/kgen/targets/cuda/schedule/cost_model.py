@@ -53,7 +53,7 @@ from kgen_runtime.values import frozen
 
 #: Clocks of a launch, and clocks in which a CTA computes its addresses and zeroes accumulators.
 LAUNCH_CLOCKS, SETUP_CLOCKS = 3000, 300
-#: So many CTAs on an SM that no unit waits. A power of two, so that divisions by it are exact.
+#: Number of CTAs on an SM that keeps every unit busy. A power of two makes divisions by it exact.
 MANY_CTAS = 1 << 16
 #: Part of every other term that adds to the longest one, because units wait for one another. This
 #: is a guess, which only decides between schedules with equal longest terms.
@@ -155,8 +155,7 @@ def _reduction_clocks(spec: Matmul, device: Device, schedule: SplitSchedule) -> 
 
 
 def second_kernel_clocks(device: Device, nbytes: int) -> float:
-    """Return the clocks of a kernel that joins parts; it moves so many bytes between its CTAs and
-    L2."""
+    """Return the clocks of a kernel that joins parts and moves `nbytes` between its CTAs and L2."""
     return LAUNCH_CLOCKS + 2 * MEMORY_LATENCY + nbytes / device.l2_per_clock
 
 
@@ -211,8 +210,8 @@ def predict_work(
     dram_bytes: float,
     output_clocks: Callable[[int], float],
 ) -> Prediction:
-    """Predict the time of `blocks` CTAs of `tiles` K-tiles each; an SM with so many CTAs stores
-    their outputs in `output_clocks`."""
+    """Predict the time of `blocks` CTAs of `tiles` K-tiles each. `output_clocks` maps the number of
+    CTAs on an SM to the clocks in which it stores their outputs."""
     slots = _slots(work, device)
     held = _waves(blocks, slots, device, work)
     terms = _terms(tiles, device, work)
@@ -277,8 +276,8 @@ def _blocks(spec: Matmul, schedule: GpuMatmul) -> int:
 
 
 def _wave_clocks(own: dict[str, float], output: float, work: Work, waves: float) -> float:
-    """Return the clocks of waves whose terms take so long. Persistent CTAs whose ring runs on start
-    once and store during the next block tile."""
+    """Return the clocks of `waves` waves; `own` has the clocks of each term of one wave. Persistent
+    CTAs whose ring continues across block tiles start once and store during the next one."""
     start = SETUP_CLOCKS + MEMORY_LATENCY
     if not work.runs_on:
         return waves * (_overlapped(own.values()) + start + output + work.turn_clocks)

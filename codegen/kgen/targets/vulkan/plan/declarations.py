@@ -72,7 +72,7 @@ MEANINGS = {
     "s32_highest": "2147483520",
 }
 
-#: Type of a function with so many parameters of f32.
+#: Name of a function type with a number of f32 parameters.
 _FUNCTION = re.compile(r"float_from_(\d+)_floats")
 _NAME = re.compile(r"%(\w+)")
 #: Constant of s64, named by its bits.

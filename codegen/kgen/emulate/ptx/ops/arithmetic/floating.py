@@ -92,8 +92,8 @@ def _rounded(function: Function, style: Style) -> Function:
 def _in_double(function: Function, rounding: str) -> Function:
     """Return an f32 function in f64 whose result may be rounded again, to f32, without error.
 
-    Products are exact, and sums are rounded to odd. Quotients and roots need nothing more: in f64
-    they are never so near an f32, without being equal to it, that they round to it.
+    Products are exact, and sums are rounded to odd. Quotients and roots are rounded to nearest,
+    which is enough: unless they are an f32, f64 has numbers between them and the nearest f32.
     """
     add = partial(add_odd, down=rounding == "rm")
     sums: dict[Function, Function] = {

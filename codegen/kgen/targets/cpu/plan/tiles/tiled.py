@@ -80,7 +80,7 @@ class TiledPlan(MatmulPlan):
 
     @property
     def spread(self) -> str:
-        """Distance of a tile's columns, which single steps lead to; empty if they are adjacent."""
+        """Number of columns from one column of a tile to the next; empty if they are adjacent."""
         return ""
 
     @cached_property
@@ -105,7 +105,8 @@ class TiledPlan(MatmulPlan):
 
     @property
     def rows_are_fastest(self) -> bool:
-        """Whether the first task of a block of columns prepares B for all."""
+        """Whether consecutive tasks have consecutive blocks of rows, because they share the part of
+        B that the first of them prepares."""
         packing = self.packing
         return packing.keeps or (packing.transposes and self.blocking.m.is_split)
 

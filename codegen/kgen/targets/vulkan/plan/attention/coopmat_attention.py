@@ -95,7 +95,7 @@ class SubgroupMatrices:
 
     @property
     def warp_k(self) -> int:
-        """Keys of a subgroup, and columns of as many results."""
+        """Keys of a subgroup in scores, and its columns in a turn of results."""
         return self.schedule.block_k // self.n
 
     @property
@@ -139,9 +139,9 @@ class FactorMatrix:
 
 @frozen
 class ResultTurn:
-    """Columns of results that are stored together: their `matrices`, each with the number of its
-    column among all, and the `columns` that invocations take, each with its distance in numbers
-    from the first of the turn."""
+    """Columns of results that are stored together. `matrices` are pairs: number of the matrix among
+    all columns of the subgroup, and its place. `columns` are pairs: number of a column that an
+    invocation stores, and its distance from the turn's first column."""
 
     number: int
     matrices: tuple[tuple[int, PlacedMatrix], ...]
@@ -160,7 +160,7 @@ class CooperativeAttentionPlan(CooperativeModule, UnstagedAttentionPlan):
     spec: Attention
     schedule: CooperativeAttention
     others: tuple[CooperativeAttentionPlan, ...] = ()
-    #: Stores from accumulators without workgroup memory, which attention has none of.
+    #: Plan of stores that bypass workgroup memory. Attention has no such stores.
     direct: None = None
 
     # -- the module ----------------------------------------------------------------------------
@@ -272,7 +272,7 @@ class CooperativeAttentionPlan(CooperativeModule, UnstagedAttentionPlan):
 
     @property
     def last_read(self) -> str:
-        """Id of the last key that is copied, although no block may have it."""
+        """Id of the last key that is read: copies of later keys read this one instead."""
         return "last_read" if self.spec.kv_length else f"uint_{self.last_key_number}"
 
     # -- the first product ---------------------------------------------------------------------
@@ -392,15 +392,13 @@ class CooperativeAttentionPlan(CooperativeModule, UnstagedAttentionPlan):
         return rows + lane * self.lane_elements + within // WIDTH
 
     def factor_place(self, row: int) -> int:
-        """Return the first of the factors of a matrix of results."""
+        """Return the place of the factors by which a row of matrices of results is rescaled."""
         return row * self.size.m
 
     @cached_property
     def result_matrices(self) -> tuple[tuple[int, int, int], ...]:
-        """Matrices of results along columns: number, turn, and number in the turn.
-
-        In a turn, subgroups have as many columns next to each other as a block has keys.
-        """
+        """Matrices of results along columns: number, turn, and number in the turn. The subgroups
+        together have `block_k` columns per turn."""
         found: list[tuple[int, int, int]] = []
         for turn in range(-(-self.spec.out_head // self.schedule.block_k)):
             for c in self.subgroups.columns:
@@ -478,7 +476,7 @@ def _padded(head: int) -> int:
 def words_of(spec: Attention, schedule: CooperativeAttention) -> int:
     """Return the words of results, queries and copies of the next block that an invocation holds.
 
-    AMD holds each number of a matrix of queries twice, so that it takes as many words.
+    A query counts as 32 bits per element, because AMD holds each 16-bit element twice.
     """
     heads = spec.head + spec.out_head
     held = schedule.block_q * heads + schedule.block_k * heads // 2
