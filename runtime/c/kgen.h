@@ -200,8 +200,8 @@ typedef struct kgen_buffer {
 /* Run a kernel on one buffer per argument, in order, and wait until it is finished. Each call
  * checks the count, the sizes, the alignment, and that no output overlaps another argument. A
  * scatter writes rows of its table: pass the table's memory as its output. Attention refuses a
- * kv_length above its keys, and a page_table entry before it that is no page. Scratch memory is
- * reused by later calls. */
+ * kv_length above the number of its keys, and page numbers of valid keys that are out of range.
+ * Scratch memory is reused by later calls. */
 KGEN_API kgen_status kgen_run(kgen_kernel *kernel, const kgen_buffer *arguments, size_t count);
 
 /* Run a kernel on one pointer per argument. Each call checks the count, the alignment and that no
@@ -284,9 +284,9 @@ KGEN_API kgen_status kgen_session_set_input_strided(kgen_session *session, const
                                                     const void *data, const int64_t *strides);
 
 /* Run the program once and wait until it is finished. The run is refused if an input was never
- * set, or has a number of keys above those of an attention that reads it. The call fails after the run if an output has more elements than its shape; the message
- * names the option of kgen compile. A write past the end of a state is ignored: check the index
- * before the run. */
+ * set, or if lengths or pages that attention reads from an input are out of range. The call fails
+ * after the run if an output has more elements than its shape; the message names the option of
+ * kgen compile. A write past the end of a state is ignored: check the index before the run. */
 KGEN_API kgen_status kgen_session_run(kgen_session *session);
 
 /* Run the program once, and write the nanoseconds of each of its steps. */

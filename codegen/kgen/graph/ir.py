@@ -190,7 +190,7 @@ class Builder:
         weights: Collection[str] = (),
     ) -> None:
         self.convolves = convolves
-        #: Constants that keep their names, by which they are found to be narrowed.
+        #: Constants that keep their names, by which weight quantisation finds them.
         self.weights = weights
         #: Types and shapes of the model's values, by their names in the model.
         self.tensors = tensors
@@ -280,9 +280,10 @@ class Builder:
         return self.add(SourceNode(kind="input", name=name), shape, dtype)
 
     def constant(self, name: str, array: Array, dtype: DType) -> GraphValue:
-        """Add a constant; a small one with the elements of another is the other.
+        """Add a constant, or return an equal small one that exists.
 
-        Layers repeat tables of positions and masks, and then what is computed from them is equal.
+        Layers repeat tables of positions and masks. If the tables are one value, so are the values
+        that layers compute from them.
         """
         is_named = name in self.dequantized or name in self.weights
         if array.nbytes <= MOST_COMPARED and not is_named:

@@ -65,8 +65,8 @@ def lower(
 ) -> Lowered:
     """Return the kernel calls of a fused graph.
 
-    Every tensor of a kernel starts at a multiple of `alignment` bytes. Attention that the model
-    writes out is one call if `attends` says so; without it, if less time is predicted for that.
+    Every tensor of a kernel starts at a multiple of `alignment` bytes. `attends` decides whether
+    attention that the model writes out is one call; by default the shorter predicted time decides.
     Raises SpecError for what no kernel computes.
     """
     return _Lowering(fused, alignment, predict, attends).all()
@@ -82,7 +82,7 @@ class _Lowering:
         self.choices: list[AttentionChoice] = []
         #: Masks of attention in memory, by what they are made of.
         self.masks: dict[tuple[object, ...], str] = {}
-        #: Roots that attention has no need of.
+        #: Roots that calls of attention replace.
         self.replaced: set[str] = set()
         self.values = fused.graph.values
         self.calls: list[KernelCall] = []
@@ -492,7 +492,7 @@ class _Lowering:
                 read.update(bound.buffer for bound in each.bindings.values())
 
     def mask(self, mask: Mask, dtype: DType, nodes: tuple[str, ...]) -> Binding:
-        """A mask in memory, packed; a copy of it, if it is computed or is not."""
+        """Return the packed mask in memory. It is computed if no such tensor exists."""
         if mask.formula.primitive is Primitive.INPUT:
             leaf = mask.leaves[mask.formula.name]
             at = dataclasses.replace(leaf.layout, offset=0)
@@ -514,7 +514,7 @@ class _Lowering:
         return Binding(buffer=self.masks[key])
 
     def drop_replaced(self, kept: set[str]) -> None:
-        """Drop the calls whose results attention alone had need of."""
+        """Drop the calls whose results nothing reads since attention replaced other calls."""
         if not self.replaced:
             return
         read: set[str] = set(kept)

@@ -59,9 +59,9 @@ DOT_BLOCK_K = 32
 #: subgroups of 32 lanes have whole matrices of all sizes.
 COOPERATIVE_TILES = ((128, 64), (64, 64), (32, 32))
 #: Largest M, and block_n, of the tile for small M, whose subgroups are side by side.
-FEW_ROWS = (16, 64)
+SMALL_M_TILE = (16, 64)
 #: Bytes of a K-tile's rows, so that each invocation copies 16 bytes of an operand.
-COOPERATIVE_K_BYTES, FEW_ROWS_K_BYTES = 64, 128
+COOPERATIVE_K_BYTES, SMALL_M_K_BYTES = 64, 128
 #: Values of block_q, block_k, thread_q and thread_k of attention, for rows of any number.
 ATTENTION_TILES = ((32, 32, 4, 2), (16, 32, 2, 2), (8, 32, 1, 2), (4, 64, 1, 2), (1, 128, 1, 4))
 #: Values of block_q, block_k and num_threads of attention by cooperative matrices. Subgroups of 32
@@ -74,10 +74,10 @@ EDGE_WEIGHT = 16
 
 #: Largest M (or N) of a skinny GEMM, which reads the other operand once, directly from its buffer.
 #: An invocation computes all of these rows (or columns).
-FEW = 8
+SKINNY = 8
 #: Outputs of an invocation of a skinny GEMM along the longer of M and N.
 UNSTAGED_OUTPUTS = 4
-#: Invocations that are neighbours along it, by whether memory is contiguous along it.
+#: Neighbouring invocations along that dimension, by whether memory is contiguous along it.
 UNSTAGED_THREADS = {True: 16, False: 4}
 
 #: Lanes of a software driver's vectors, and most rows of A per lane, for products on a CPU.
@@ -109,8 +109,8 @@ def matmul(spec: Matmul, target: Target) -> GpuMatmul:
     are_matrices = all(access.is_affine for access in access_maps(spec))
     if target.has("unstaged") and are_matrices:
         return _on_cpu(spec, target)
-    if min(spec.m, spec.n) <= FEW and are_matrices:
-        return _few(spec, target)
+    if min(spec.m, spec.n) <= SKINNY and are_matrices:
+        return _skinny(spec, target)
     if is_cooperative(spec, target):
         return _cooperative(spec, target)
     return _staged(spec, target)
@@ -120,18 +120,18 @@ def _cooperative(spec: Matmul, target: Target) -> CooperativeMatmul:
     """Return the largest cooperative tile of which there are enough for all units."""
     limit = target.limits["maxComputeWorkGroupCount"]
 
-    few = spec.m <= FEW_ROWS[0]
-    suiting = (FEW_ROWS,) if few else COOPERATIVE_TILES
+    has_small_m = spec.m <= SMALL_M_TILE[0]
+    suiting = (SMALL_M_TILE,) if has_small_m else COOPERATIVE_TILES
     enough = [tile for tile in suiting if block_tiles(spec, *tile).total >= TYPICAL_UNITS]
     found = enough[0] if enough else suiting[-1]
     tiles = block_tiles(spec, *found)
     if max(tiles.rows, tiles.cols) > limit:
-        few, found = False, COOPERATIVE_TILES[0]
+        has_small_m, found = False, COOPERATIVE_TILES[0]
     block_m, block_n = found
     return CooperativeMatmul(
         block_m=block_m,
         block_n=block_n,
-        block_k=(FEW_ROWS_K_BYTES if few else COOPERATIVE_K_BYTES) // spec.dtype.itemsize,
+        block_k=(SMALL_M_K_BYTES if has_small_m else COOPERATIVE_K_BYTES) // spec.dtype.itemsize,
         num_stages=STAGES,
         num_threads=THREADS,
     )
@@ -179,7 +179,7 @@ def _dot_tiles(spec: Matmul, target: Target) -> list[tuple[int, int, int, int]]:
     return [tile for tile in tiles if fits(tile)]
 
 
-def _few(spec: Matmul, target: Target) -> UnstagedMatmul:
+def _skinny(spec: Matmul, target: Target) -> UnstagedMatmul:
     """Return the schedule of a skinny GEMM: an invocation computes the whole short dimension, and
     the slices of K fill a workgroup."""
     tall = spec.n < spec.m
@@ -230,9 +230,9 @@ def _on_cpu(spec: Matmul, target: Target) -> UnstagedMatmul:
 def attention(spec: Attention, target: Target) -> UnstagedAttention | CooperativeAttention:
     """Return the tile with the least work, counted in rounds of workgroups.
 
-    Up to FEW queries do not fill cooperative matrices.
+    Up to SKINNY queries do not fill cooperative matrices.
     """
-    if spec.group * spec.queries > FEW and is_cooperative_attention(spec, target):
+    if spec.group * spec.queries > SKINNY and is_cooperative_attention(spec, target):
         return cooperative_attention(spec)
     return unstaged_attention(spec)
 

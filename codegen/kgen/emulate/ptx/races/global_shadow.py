@@ -119,8 +119,8 @@ class GlobalShadow:
         return at
 
     def finish_write(self, machine: Chunk, at: Units, ctas: Array) -> None:
-        """End a write in these CTAs [C], for threads that know the current actions of its
-        threads."""
+        """End a write in these CTAs [C]. A thread may then access the bytes if it knows the current
+        actions of the writing threads."""
         at = at.some(ctas[at.place // (machine.warps * 32)])
         row, thread = at.threads(machine)
         now = machine.clocks.now(row, thread >> 5)

@@ -31,7 +31,8 @@ class OneHot(OpRun):  # type: ignore[misc]
 
 
 class SequenceInsert(OpRun):  # type: ignore[misc]
-    """Insertion at a position from 0 to the number of tensors; ONNX's takes that number for 0."""
+    """Insertion at a position from 0 to the number of tensors. onnx's definition inserts in front
+    if the position is that number."""
 
     def _run(self, tensors: list[Array], new: Array, place: Any = None) -> tuple[list[Array]]:
         at = len(tensors) if place is None else int(np.reshape(place, ()))

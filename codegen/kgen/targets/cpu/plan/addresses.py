@@ -17,8 +17,9 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Origin:
-    """Additions that lead from a tensor's pointer to a block's corner, with pointer `base`. Each is
-    a result, a pointer, and the i64 value and the stride in bytes whose product is added."""
+    """Additions that compute `base`, the pointer to a block's corner, from a tensor's pointer. Each
+    of `terms` adds the product of an i64 value and a stride in bytes: (result, pointer, value,
+    stride)."""
 
     terms: tuple[tuple[str, str, str, int], ...]
     base: str

@@ -24,15 +24,15 @@ from kgen.targets.epilogue import FusedEpilogue
 from kgen_runtime.manifest import TensorParam, Tile, Walk
 from kgen_runtime.values import frozen
 
-#: Bytes of padding after a row of accumulators in scratch, which keep rows in different cache sets;
-#: the padding is doubled if the padded row is a multiple of SUMS_MEET bytes.
-SUMS_PADDING, SUMS_MEET = 64, 1024
+#: Bytes of padding after a row of accumulators in scratch, which keep rows in different cache sets.
+#: The padding is doubled if the padded row would be a multiple of CONFLICT_BYTES.
+SUMS_PADDING, CONFLICT_BYTES = 64, 1024
 MOST_PADDING = 2 * SUMS_PADDING
 
 
 def padded(row: int) -> int:
     """Return the bytes from one row of accumulators to the next; `row` is their size in bytes."""
-    return row + (SUMS_PADDING if (row + SUMS_PADDING) % SUMS_MEET else MOST_PADDING)
+    return row + (SUMS_PADDING if (row + SUMS_PADDING) % CONFLICT_BYTES else MOST_PADDING)
 
 
 @frozen
@@ -210,7 +210,7 @@ def with_tile(plan: MatmulPlan) -> MatmulPlan:
     return dataclasses.replace(plan, launches=launches)
 
 
-def check_ahead(spec: Matmul, schedule: BlockedMatmul) -> None:
+def check_prepacked(spec: Matmul, schedule: BlockedMatmul) -> None:
     """Raise ScheduleError if the schedule packs a B that is prepacked."""
     if spec.constant and schedule.pack_b:
         raise ScheduleError("pack_b=1 is not supported for a prepacked B; try pack_b=0")

@@ -92,7 +92,7 @@ def _is_split(schedule: Schedule) -> bool:
 def _clearly_faster(
     found: list[Candidate[S]], special: Callable[[S], bool], gain: float
 ) -> list[Candidate[S]]:
-    """Return the candidates without special ones that are not faster than all others by a
-    factor."""
+    """Return the candidates; a special one is left out unless it is faster than all others by the
+    factor `gain`."""
     limit = min((c.seconds for c in found if not special(c.schedule)), default=math.inf) / gain
     return [c for c in found if not special(c.schedule) or c.seconds < limit]

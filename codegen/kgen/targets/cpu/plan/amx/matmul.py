@@ -28,7 +28,7 @@ from kgen.targets.cpu.plan.amx.tiles import (
 )
 from kgen.targets.cpu.plan.cpu_plan import Buffer, check_multiple
 from kgen.targets.cpu.plan.finishing import finishing_vector
-from kgen.targets.cpu.plan.matmul import MatmulPlan, check_ahead
+from kgen.targets.cpu.plan.matmul import MatmulPlan, check_prepacked
 from kgen.targets.cpu.plan.packing.groups import GroupsOfB, rounded
 from kgen.targets.cpu.plan.packing.packed_a import PackedA
 from kgen.targets.cpu.plan.packing.panel import PanelFormat
@@ -309,7 +309,7 @@ class AmxPlan(MatmulPlan):
 
 def plan_amx(spec: Matmul, target: Target, schedule: AmxMatmul, product: TileProduct) -> AmxPlan:
     """Plan the kernel. Raises ScheduleError for fields that do not fit."""
-    check_ahead(spec, schedule)
+    check_prepacked(spec, schedule)
     for field, unit in (("mr", TILE_ROWS), ("nr", TILE_ROWS), ("kc", tile_k(spec.dtype))):
         check_multiple(schedule, field, unit, "an AMX tile")
     rows, columns = schedule.mr // TILE_ROWS, schedule.nr // TILE_ROWS

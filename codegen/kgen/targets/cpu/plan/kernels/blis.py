@@ -11,7 +11,7 @@ from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, check_multiple
 from kgen.targets.cpu.plan.finishing import finishing_vector
-from kgen.targets.cpu.plan.matmul import Accumulators, check_ahead
+from kgen.targets.cpu.plan.matmul import Accumulators, check_prepacked
 from kgen.targets.cpu.plan.packing.mapped_b import mapped_b, maps_b
 from kgen.targets.cpu.plan.packing.packed_a import PackedA
 from kgen.targets.cpu.plan.packing.packed_windows import check_rows, depth_inside
@@ -310,7 +310,7 @@ def plan_blis(spec: Matmul, target: Target, schedule: CpuMatmul) -> BlisPlan:
     plan = BlisPlan.of(spec, target, schedule, compute, mainloop="blis", a=a, b=b)
     if plan.pairs and plan.blocking.k.is_split:
         check_multiple(schedule, "kc", PAIR, "the numbers of a pair of bf16")
-    check_ahead(spec, schedule)
+    check_prepacked(spec, schedule)
     check_multiple(schedule, "nr", compute.count, f"the elements of a vector of {target.name}")
     check_packing(plan)
     check_passes(plan)

@@ -12,7 +12,7 @@ from kgen.targets.base import Target
 from kgen.targets.contraction.implicit_gemm import ImplicitGemm, are_windows
 from kgen.targets.cpu.plan.cpu_plan import Buffer, check_multiple, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_vector
-from kgen.targets.cpu.plan.matmul import check_ahead
+from kgen.targets.cpu.plan.matmul import check_prepacked
 from kgen.targets.cpu.plan.packing.compensation import Starts
 from kgen.targets.cpu.plan.packing.groups import GroupsOfB
 from kgen.targets.cpu.plan.packing.lanes import Interleaving, Strip, Unpack
@@ -269,7 +269,7 @@ def plan_dot(spec: Matmul, target: Target, schedule: DotMatmul, dot: Dot) -> Dot
                 "pack_b=1 with a prepacked B requires pack_a=1, for two copies of A; try pack_b=0"
             )
     else:
-        check_ahead(spec, schedule)
+        check_prepacked(spec, schedule)
     if schedule.ahead and not b_is_packed(spec):
         raise ScheduleError(
             f"ahead={schedule.ahead} requires a prepacked B; try ahead=0, or constant=b"

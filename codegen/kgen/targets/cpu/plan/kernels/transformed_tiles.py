@@ -26,7 +26,7 @@ from kgen.targets.contraction.winograd_tiles import (
 )
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, access, check_multiple, fuses
 from kgen.targets.cpu.plan.finishing import finishing_vector
-from kgen.targets.cpu.plan.matmul import Accumulators, check_ahead, check_stack, padded
+from kgen.targets.cpu.plan.matmul import Accumulators, check_prepacked, check_stack, padded
 from kgen.targets.cpu.plan.packing.packed_a import PackedA
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, TileLoop, check_tile
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
@@ -241,7 +241,7 @@ def plan_winograd(conv: Conv2d, target: Target, schedule: WinogradMatmul) -> Win
     plan = WinogradPlan.of(spec, target, schedule, compute, mainloop="winograd", a=inputs, b=inputs)
     if not schedule.pack_a:
         raise ScheduleError("pack_a=0 is not supported by mainloop=winograd; try pack_a=1")
-    check_ahead(spec, schedule)
+    check_prepacked(spec, schedule)
     check_multiple(schedule, "nr", compute.count, f"the elements of a vector of {target.name}")
     if plan.blocking.k.is_split:
         check_multiple(schedule, "kc", compute.count, "as kc below the channels requires")

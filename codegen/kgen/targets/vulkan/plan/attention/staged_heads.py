@@ -1,7 +1,7 @@
 """Queries, keys and values in workgroup memory, for cooperative matrices.
 
-Each is an array of rows of 16-byte elements, one element more than a row has numbers for, so that
-neighbouring rows are in different banks. Numbers have 16 bits.
+Each is an array of rows of 16-bit numbers, in elements of 16 bytes. One unused element at the end
+of each row puts neighbouring rows in different banks.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class StagedQueries(StagedHead):
 
 @frozen
 class StagedKeys(StagedHead):
-    """Rows of a block's keys. The last copies may be of rows that no product reads."""
+    """Rows of a block's keys. The last copies may write rows that no product reads."""
 
     block_k: int
     num_threads: int
@@ -80,8 +80,9 @@ class StagedKeys(StagedHead):
 
 @frozen
 class StagedValues:
-    """Rows of a block's keys, one for each number of a value, from element `start` on. A copy reads
-    an access of two keys and stores a word to each of its rows."""
+    """Transposed values, from element `start` on: a row for each number of a value, with a column
+    for each key of a block. A copy reads one access from the values of two keys, and stores the
+    two numbers of each row as a word."""
 
     start: int
     head: int
@@ -125,12 +126,12 @@ class StagedValues:
 
     @property
     def has_more_copies(self) -> bool:
-        """Whether the last copies have no access."""
+        """Whether some of the last copies have nothing to read."""
         return len(self.copies) * self.num_threads > self.pairs * (self.last_access + 1)
 
     @property
     def access_step(self) -> int:
-        """Elements from the rows of an access to those of the next one."""
+        """Elements of workgroup memory from the rows of one access to the rows of the next."""
         return WIDTH * self.pitch
 
     #: Whether an access is several words.
