@@ -68,8 +68,8 @@ def run(
     - `seed`: schedule of the run. Equal seeds give equal results; counters are equal for all seeds.
     - `strict`: unordered writes of equal values, and order that depends on a warp collective (PTX),
       are faults instead of warnings.
-    - `most_faults`: a run continues after a fault that does not affect other lanes, until it has
-      met so many distinct ones.
+    - `most_faults`: number of distinct faults after which a run ends. Before, it continues after a
+      fault that does not affect other lanes.
     - `numerics`: precision that matrix instructions lose relative to f32 sums; None for nothing.
 
     Raises EmulationFault for a fault of the program (with `checks` also for races, out-of-bounds

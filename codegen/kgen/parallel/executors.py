@@ -22,7 +22,7 @@ from kgen.parallel import children
 
 #: Seconds within which a scheduler must answer.
 TIMEOUT = 10.0
-#: After so many seconds a process that was told to end is told again, where Python lost it.
+#: Seconds after which a process is told to end again, if Python dropped the exception that ends it.
 AGAIN = 0.001
 DASK = "dask://"
 

@@ -39,7 +39,7 @@ def _plain(value: object) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """At most so many characters of a text: its middle is left out."""
+    """Return a text of at most `most` characters, with its middle left out if it is longer."""
     if len(text) <= most:
         return text
     kept = most - 1

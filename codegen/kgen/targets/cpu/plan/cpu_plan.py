@@ -64,7 +64,7 @@ class CpuPlan(Plan):
         rounded_by_cpu: bool = False,
         **fields: Any,
     ) -> Self:
-        """Return the plan of a template's kernel with one launch of so many tasks."""
+        """Return the plan of a template's kernel with one launch of `tasks` tasks."""
         launch = Launch(
             entry_point=spec.key,
             grid=(tasks, 1, 1),

@@ -66,7 +66,7 @@ def columns_of(spec: Matmul, num_threads: int) -> tuple[int, ...]:
     """Return the legal values of block_n, the largest first: at most an output per thread.
 
     - B contiguous along k: a warp has 4, 2 or 1 columns, a number that divides n. If B's elements
-      are smaller than A's, it has so many columns that it reads as many bytes of B as of A.
+      are smaller than A's, it has more columns, with as many bytes of B as of A.
     - B contiguous along n: the sums of a row fill the banks of shared memory once, or half of them.
       The lanes along a row read the bytes of one DRAM access or more.
     """

@@ -193,8 +193,8 @@ class Tensor:
 class Shared:
     """Array in workgroup memory, of 4-byte scalars or of vectors of `vector` scalars.
 
-    If `stages` is not None, there are so many arrays, one after another. With `by_component`, some
-    accesses are to single scalars of a vector.
+    If `stages` is not None, it is the number of such arrays, one after another. With
+    `by_component`, some accesses are to single scalars of a vector.
     """
 
     name: str

@@ -27,11 +27,13 @@ class Merge:
 
 @frozen
 class Blocks:
-    """Blocks of `size` rows and columns, or of all `columns` if these are fewer. `rows` is the size
-    of the dimension that the rows of a block are taken from, and `between` the number of the
-    output's rows from one of them to the next: 1 for the last dimension but one. The last blocks
-    along both dimensions overlap the blocks before. `turned` are the names of the operands that are
-    transposed."""
+    """Blocks of `size` rows and columns, or of all `columns` if these are fewer.
+
+    The rows of a block are consecutive along one dimension of the output, which has the size
+    `rows`. In the output, they are `between` rows apart: 1 if the dimension is the last but one.
+    The last blocks along both dimensions overlap the blocks before them. `turned` are the names of
+    the operands that are transposed.
+    """
 
     size: int
     rows: int
@@ -110,8 +112,8 @@ class Blocks:
 
 def blocks_of(stream: StreamPlan, size: int) -> Blocks | None:
     """Return the blocks of a kernel; None if it cannot be computed in blocks. The last blocks
-    compute elements again, so no input may share the output's memory. So no input is read element
-    by element in the output's order."""
+    compute some elements twice. So no input may be read in the output's order, because such an
+    input may share the output's memory."""
     plain = not any(of.linear or of.indices or of.guards or of.is_index for of in stream.inputs)
     if stream.conditions or stream.write or not plain:
         return None
@@ -120,7 +122,7 @@ def blocks_of(stream: StreamPlan, size: int) -> Blocks | None:
 
 
 def _blocks_along(stream: StreamPlan, size: int, along: int) -> Blocks | None:
-    """Return the blocks whose rows are taken from a dimension, if operands allow it."""
+    """Return the blocks with consecutive rows along a dimension; None if operands forbid it."""
     rows, columns = stream.sizes[along], stream.sizes[-1]
     turned = tuple(of.name for of in stream.inputs if _is_turned(of, along))
     alike = all(

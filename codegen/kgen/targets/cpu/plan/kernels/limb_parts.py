@@ -160,7 +160,8 @@ class BlocksOfLimbs:
 
     @property
     def group_mask(self) -> int:
-        """Mask that gives the position in a block: the number of the vector of B, times GROUP."""
+        """Mask that extracts the position in a block from a position in K. Positions are numbers
+        of vectors of B, times GROUP."""
         return (self.numbers // self.step - 1) * GROUP
 
 
@@ -194,11 +195,11 @@ def shared_k(spec: Matmul) -> RoundingUnit:
 
 
 def starts_of_limbs(spec: Matmul) -> tuple[tuple[str, int], ...]:
-    """Return, for each limb, the name of the integers whose sum its sums start from, and the place.
+    """Return, for each limb, the start value of its sums: the name of the integers whose sum it is,
+    and the number of its 4-byte word among a block's unit and start values.
 
-    The name is empty for limbs that start from zero. The place is the number of the 4-byte word
-    among a block's unit and start values. Three limbs become one float, four become two; the
-    integers of a float include all limbs that are added to it.
+    The name is empty for limbs that start from zero. Three limbs become one float, four become two;
+    the integers of a float include all limbs that are added to it.
     """
     if spec.has_blocks:
         return (("integers", 1), ("", 0), ("", 0))

@@ -201,7 +201,7 @@ class LimbsPlan(MatmulPlan):
         )
 
     def kept_at(self, row: Row) -> int:
-        """Return the bytes from the first row of a tile to what is kept of a row's blocks."""
+        """Return the bytes from the units of a tile's first row to those of `row`."""
         return row.index * self.a_blocks.kept_row
 
     def chains(self, tile: RegisterTile) -> tuple[tuple[str, str, str], ...]:

@@ -21,8 +21,8 @@ ROW_PADDING = 64
 
 @frozen
 class UnsignedCopies:
-    """Packed A of s8 in two copies of unsigned bytes: each element plus 128, and at `second` bytes
-    from there the same, with 127 minus the element for odd elements."""
+    """Packed A of s8 in two copies of unsigned bytes. The first copy has each element plus 128. The
+    second one, `second` bytes behind it, has 127 minus the element in place of odd elements."""
 
     #: Pairs of bytes as s16, the even one in the lower byte: (128, 128), (128, 127), (127, 128).
     unsigned_pair: ClassVar[int] = -0x7F80

@@ -116,7 +116,7 @@ class DepthInside:
         return self.stop + self.axis.apart - 1
 
     def share(self, rows: int) -> float:
-        """Return the share of all products that tiles of so many rows compute."""
+        """Return the share of all products that tiles of `rows` rows compute."""
         at, positions = self.position, self.position.divisor * self.position.extent
         first = np.arange(0, self.images * positions, rows)
         ends = [first, np.minimum(first + rows, self.images * positions) - 1]
@@ -303,7 +303,7 @@ class ImageRows:
         return self.step * self.windows.elements.itemsize
 
     def elements(self, rows: int) -> int:
-        """Return the elements of the strip of a tile of so many rows."""
+        """Return the elements of the strip of a tile of `rows` rows."""
         return (rows - 1) * self.step + self.windows.blocking.k.block
 
     @property

@@ -73,7 +73,7 @@ class TmaBox:
 
 @frozen
 class TmaStore:
-    """`base` is the first byte of the warpgroups' buffers, `buffers` for each."""
+    """Stores of all warpgroups. Their buffers, `buffers` for each, begin at byte `base`."""
 
     spec: Matmul
     schedule: WgmmaMatmul

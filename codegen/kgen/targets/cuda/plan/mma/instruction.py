@@ -82,7 +82,7 @@ class WarpgroupInstruction:
         return f"wgmma.mma_async.sync.aligned.{shape}.{types}"
 
     def takes(self, columns: int) -> bool:
-        """Return whether the instruction exists with so many columns."""
+        """Return whether the instruction exists with this number of columns."""
         return columns % (8 if columns <= SMALL_COLUMNS else self.column_step) == 0
 
 

@@ -126,8 +126,8 @@ class SplitPlan(TwoKernelPlan):
 
 
 def plan_split(spec: Matmul, target: Target, schedule: SplitSchedule) -> SplitPlan:
-    """Return the plan. Raises ScheduleError if k does not have so many slices, or a slice does not
-    fit the target."""
+    """Return the plan. Raises ScheduleError if k has fewer slices than `split_k`, or a slice does
+    not fit the target."""
     _check(spec, schedule)
     part = _plan_part(spec, target, schedule)
     launch = dataclasses.replace(part.launches[0], entry_point=f"{spec.key}_parts")

@@ -128,7 +128,8 @@ def common_fields(
     schedule: FmaMatmul | CooperativeMatmul,
     operands: tuple[TiledOperand, TiledOperand],
 ) -> dict[str, Any]:
-    """Return the plan's fields, by name, that all main loops make alike of their operands A and B.
+    """Return the fields that the plans of all main loops derive from A and B in the same way, by
+    name.
 
     The functions are those of the epilogue. Its tensors are accessed by as many columns at a time
     as the output.

@@ -89,7 +89,7 @@ class Stretch:
 @frozen
 class PartialResult:
     """Vector of a fold's partial results, at `offset` bytes from the first of the row. If `valid`
-    is not 0, only so many elements are partial results; the others have value `start`."""
+    is not 0, it is the number of partial results; the other elements have the value `start`."""
 
     fold: RowFold
     number: int
