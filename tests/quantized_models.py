@@ -185,6 +185,25 @@ def qdq_16_bits(dtype: type[np.integer[Any]] = np.uint16) -> onnx.ModelProto:
     return m.finished(m.qdq(m.add("Relu", m.add("MatMul", w, x)), 1e-4, 7))
 
 
+def qdq_float8(kind: int = T.FLOAT8E4M3FN) -> onnx.ModelProto:
+    """A convolution and a product with activations and weights of 8-bit floats."""
+    m = Quantizer(opset=21)
+    dtype = helper.tensor_dtype_to_np_dtype(kind)
+
+    def qdq(x: str, scale: float) -> str:
+        given = m.constant(scale), m.constant(0, dtype)
+        return str(m.add("DequantizeLinear", m.add("QuantizeLinear", x, *given), *given))
+
+    def weights(*shape: int) -> str:
+        numbers = m.constant(m.rng.standard_normal(shape), dtype)
+        return str(m.add("DequantizeLinear", numbers, m.constant(0.25)))
+
+    x = qdq(m.input("x", (1, 3, 5, 5)), 0.01)
+    y = m.add("Conv", x, weights(4, 3, 3, 3), pads=[1] * 4)
+    y = m.add("Transpose", qdq(m.add("Relu", y), 0.03), perm=[0, 2, 3, 1])
+    return m.finished(qdq(m.add("MatMul", y, weights(4, 6)), 0.002))
+
+
 def matmul_nbits() -> onnx.ModelProto:
     """A layer with weights of 4 bits in blocks of 16, with zero points."""
     m, (n, k, block) = Quantizer(), (6, 40, 16)
@@ -210,5 +229,7 @@ MODELS = {
     "dynamic transformer": dynamic_transformer,
     "QDQ of u16": qdq_16_bits,
     "QDQ of s16": lambda: qdq_16_bits(np.int16),
+    "QDQ of e4m3": qdq_float8,
+    "QDQ of e5m2": lambda: qdq_float8(T.FLOAT8E5M2),
     "MatMulNBits": matmul_nbits,
 }

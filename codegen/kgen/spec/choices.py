@@ -12,10 +12,10 @@ from kgen_runtime.dtypes import DType
 EpilogueName = Literal[
     "bias", "residual", "neg", "abs", "sign", "floor", "ceil", "round", "trunc", "square",
     "sqrt", "rsqrt", "reciprocal", "cast", "cast_f64", "cast_f32", "cast_f16", "cast_bf16",
-    "cast_s64", "cast_s32", "cast_s8", "cast_u8", "cast_bool", "exp", "exp2", "expm1", "log",
-    "log2", "log1p", "tanh", "sigmoid", "relu", "leaky_relu", "elu", "selu", "celu", "gelu",
-    "gelu_tanh", "silu", "mish", "hard_sigmoid", "hard_swish", "softplus", "softsign", "erf",
-    "sin", "cos", "atan"
+    "cast_e4m3", "cast_e5m2", "cast_e4m3fnuz", "cast_e5m2fnuz", "cast_s64", "cast_s32",
+    "cast_s8", "cast_u8", "cast_bool", "exp", "exp2", "expm1", "log", "log2", "log1p",
+    "tanh", "sigmoid", "relu", "leaky_relu", "elu", "selu", "celu", "gelu", "gelu_tanh", "silu",
+    "mish", "hard_sigmoid", "hard_swish", "softplus", "softsign", "erf", "sin", "cos", "atan"
 ]  # fmt: skip
 MathName = Literal["exact", "tf32", "3xtf32"]
 BTypeName = Literal["bf16", "f16", "s8", "s4"]

@@ -28,6 +28,10 @@ class Operations:
     cast: Dispatch
     cast_bf16: Dispatch
     cast_bool: Dispatch
+    cast_e4m3: Dispatch
+    cast_e4m3fnuz: Dispatch
+    cast_e5m2: Dispatch
+    cast_e5m2fnuz: Dispatch
     cast_f16: Dispatch
     cast_f32: Dispatch
     cast_f64: Dispatch

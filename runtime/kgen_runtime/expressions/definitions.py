@@ -36,6 +36,11 @@ def single(m: Mathematics, x: Value) -> Value:
     return m.nearest(x, 23, -126, (2.0 - 2.0**-23) * 2.0**127)
 
 
+def limited(m: Mathematics, x: Value, bits: int, least: int, largest: float) -> Value:
+    """Round to a float format; numbers beyond the largest one, and infinity, become that one."""
+    return m.nearest(minimum(m, maximum(m, x, -largest), largest), bits, least, largest)
+
+
 def sigmoid(m: Mathematics, x: Value) -> Value:
     small = m.exp(m.where(x < 0.0, x, -x))
     return m.where(x < 0.0, small, 1.0) / (1.0 + small)
@@ -116,6 +121,10 @@ DEFINITIONS: dict[str, Definition] = {
     "cast_f32": single,
     "cast_f16": lambda m, x: m.nearest(single(m, x), 10, -14, 65504.0),
     "cast_bf16": lambda m, x: m.nearest(single(m, x), 7, -126, (2.0 - 2.0**-7) * 2.0**127),
+    "cast_e4m3": lambda m, x: limited(m, x, 3, -6, 448.0),
+    "cast_e5m2": lambda m, x: limited(m, x, 2, -14, 57344.0),
+    "cast_e4m3fnuz": lambda m, x: limited(m, x, 3, -7, 240.0) + 0.0,
+    "cast_e5m2fnuz": lambda m, x: limited(m, x, 2, -15, 57344.0) + 0.0,
     "cast_s64": lambda m, x: whole(m, x, -(2**63), 2**63 - 1),
     "cast_s32": lambda m, x: whole(m, x, -(2**31), 2**31 - 1),
     "cast_s8": lambda m, x: whole(m, x, -128.0, 127.0),

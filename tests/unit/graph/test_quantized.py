@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 pytest.importorskip("onnx")
 import onnx
 from onnx import TensorProto as T
+from onnx import helper
 
 from kgen.check.model.steps import without_steps
 from kgen.check.model.truth import evaluator
@@ -236,7 +238,7 @@ def products(found: Lowered) -> list[Matmul]:
     return [spec for spec in own if isinstance(spec, Matmul)]
 
 
-OF_FLOATS = ("MatMulNBits", "QDQ of u16", "QDQ of s16")
+OF_FLOATS = ("MatMulNBits", "QDQ of u16", "QDQ of s16", "QDQ of e4m3", "QDQ of e5m2")
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if name not in OF_FLOATS])
@@ -400,6 +402,47 @@ def test_numbers_of_16_bits_inside_of_a_model(
     (found,) = run(calls(model), {"x": x}).values()
     np.testing.assert_array_equal(found.reshape(3, 4), expected.T)
     assert {limits.max} < {*expected.reshape(-1)}
+
+
+#: Numbers around the limits and halves of 8-bit floats, and numbers that they lack.
+ROUNDED = np.array(
+    [0, -0.0, 0.3, -1.9, 7.5, 8.5, 17, 19, -18, 2**-9, 3 * 2**-10, 2**-17, 0.0137, 240, 248, 448,
+     464, 465, -480, 57344, 61440, -65536, 1e30, np.inf, -np.inf, np.nan],
+    np.float32,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("saturate", [0, 1])
+@pytest.mark.parametrize("kind", [T.FLOAT8E4M3FN, T.FLOAT8E4M3FNUZ, T.FLOAT8E5M2, T.FLOAT8E5M2FNUZ])
+def test_numbers_rounded_to_8_bit_floats(kind: int, saturate: int) -> None:
+    m = Maker(opset=21)
+    q = m.add("Cast", m.input("x", ROUNDED.shape), to=kind, saturate=saturate)
+    q = m.add("Reshape", q, m.constant([1, -1], np.int64))
+    model = m.model(m.add("Cast", q, to=T.FLOAT))
+    (expected,) = evaluator(read(model)).run(None, {"x": ROUNDED})
+    (found,) = run(calls(model), {"x": ROUNDED}).values()
+    np.testing.assert_array_equal(found, expected[0])
+    is_zero = expected[0] == 0
+    np.testing.assert_array_equal(np.signbit(found)[is_zero], np.signbit(expected[0])[is_zero])
+
+
+@pytest.mark.parametrize("kind", [T.INT16, T.UINT16, T.INT4, T.UINT4])
+@pytest.mark.parametrize("of", [T.FLOAT, T.INT32, T.BOOL])
+def test_casts_to_small_integers_wrap_around(kind: int, of: int) -> None:
+    """Casts between integers discard the higher bits."""
+    numbers = np.array([0, 1, 7, -8, 100, 65535, 40000, -32768, 3])
+    if of == T.FLOAT:
+        limits = ml_dtypes.iinfo(helper.tensor_dtype_to_np_dtype(kind))
+        numbers = np.clip(numbers, limits.min, limits.max) + 0.25 * (numbers > 0)
+    x = numbers.astype(helper.tensor_dtype_to_np_dtype(of))
+    m = Maker(opset=21)
+    q = m.add("Cast", m.input("x", x.shape, of), to=kind)
+    outputs = [m.add("Cast", q, to=to) for to in (T.INT32, T.INT8, T.BOOL)]
+    for output, dtype in zip(outputs, (T.INT32, T.INT8, T.BOOL), strict=True):
+        model = m.model(output, dtype=dtype)
+        (expected,) = evaluator(read(model)).run(None, {"x": x})
+        (found,) = run(calls(model), {"x": x}).values()
+        np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16])

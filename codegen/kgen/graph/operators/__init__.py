@@ -75,7 +75,7 @@ OPERATORS: Mapping[str, Operator] = {
 IMPLIED: Mapping[str, Collection[str]] = {
     "AveragePool": ("ceil_mode", "count_include_pad"),
     "BatchNormalization": ("is_test", "momentum", "spatial"),
-    "Cast": ("round_mode", "saturate"),
+    "Cast": ("input_dtype", "round_mode", "saturate"),
     "CastLike": ("round_mode", "saturate"),
     "Concat": ("axis",),
     "ConvTranspose": ("group", "kernel_shape", "output_padding"),

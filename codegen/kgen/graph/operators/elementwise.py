@@ -18,7 +18,8 @@ from kgen.graph.operators.registry import (
     one,
     optional,
 )
-from kgen.graph.reading.element_types import DTYPES, name_of, remedy
+from kgen.graph.operators.widened import cast_to
+from kgen.graph.reading.element_types import DTYPES, INTEGERS, WIDENED, name_of, remedy
 from kgen.graph.reading.model import Node
 from kgen.ops.expression import Expression, Number, inputs
 from kgen.ops.functions.activations import SELU_ALPHA, SELU_SCALE
@@ -262,13 +263,12 @@ def clip(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
 
 
 def cast(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
-    x = one(given)
-    to = DTYPES.get(node.attribute("to", 0)) if node.operator == "Cast" else one(given, 1).dtype
+    x, kind = one(given), node.attribute("to", 0)
+    if kind in WIDENED:
+        return cast_to(b, x, kind, node.attribute("saturate", 1))
+    to = DTYPES.get(kind) if node.operator == "Cast" else one(given, 1).dtype
     if to is None:
-        raise b.refusal(
-            f"casts to {name_of(node.attribute('to', 0))}, which kernels do not support",
-            remedy(node.attribute("to", 0)),
-        )
+        raise b.refusal(f"casts to {name_of(kind)}, which kernels do not support", remedy(kind))
     if to is x.dtype:
         return x
     found = b.term(x)
@@ -276,6 +276,8 @@ def cast(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
         found = b.call("not_equal", x, 0.0)
     elif x.dtype is DType.BOOL:
         found = b.call("where", x, 1.0, 0.0)
+    elif to in BYTES and node.attribute("input_dtype", 0) in INTEGERS:
+        found = wrapped(b, found, to)
     elif to.is_integer and not x.dtype.is_integer:
         found = b.call("trunc", x)
     elif to.is_integer and not holds(to, x.dtype):

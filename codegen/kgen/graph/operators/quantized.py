@@ -16,7 +16,8 @@ from kgen.graph.operators.convolutions import conv
 from kgen.graph.operators.products import matmul
 from kgen.graph.operators.registry import Operator, axis_of, one, optional
 from kgen.graph.operators.signed_bytes import OFFSET, numbers_of, signed, unsigned
-from kgen.graph.reading.element_types import limits_of
+from kgen.graph.operators.widened import limited
+from kgen.graph.reading.element_types import INTEGERS, WIDENED
 from kgen.graph.reading.model import Dequantized, Node
 from kgen.ops.expression import Expression, constant
 from kgen.spec.shapes import by_x
@@ -100,7 +101,10 @@ def dequantized(
         return made
     if x.dtype not in QUANTIZED:
         # Cast first, because a formula of s32 alone would be computed in s32.
-        x = b.formula(b.call("cast", x), x.shape, F32)
+        found = b.tensor(x if x.dtype is F32 else b.formula(b.call("cast", x), x.shape, F32))
+        if (less_zero := zero_term(b, x.dtype, zero)) != constant(0.0):
+            found = b.call("sub", found, less_zero)
+        return b.formula(found if scale is None else b.call("mul", found, scale), x.shape, dtype)
     numbers = b.tensor(signed(b, x))
     term = constant(1.0) if scale is None else b.term(scale)
     return b.formula(
@@ -128,20 +132,14 @@ def quantized(
 
 def quantize_linear(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     x, (scale, zero) = one(given), scale_and_zero(b, node, given)
-    if b.result.dtype not in QUANTIZED:
-        return quantized_widely(b, x, scale, zero, limits_of(node.attribute("output_dtype")))
+    if (kind := node.attribute("output_dtype", 0)) in WIDENED:
+        found = b.call("div", x, scale)
+        if kind in INTEGERS:
+            found = b.call("round", found)
+        if (term := zero_term(b, F32, zero)) != constant(0.0):
+            found = b.call("add", found, term)
+        return b.formula(limited(b, found, kind, node.attribute("saturate", 1)), x.shape, F32)
     return quantized(b, x, scale, zero, b.result.dtype)
-
-
-def quantized_widely(
-    b: Builder, x: GraphValue, scale: GraphValue, zero: GraphValue | None, limits: tuple[int, int]
-) -> GraphValue:
-    """Return round(x / scale) + zero, saturated to these limits, in s32."""
-    found = b.call("round", b.call("div", x, scale))
-    if (term := zero_term(b, DType.S32, zero)) != constant(0.0):
-        found = b.call("add", found, term)
-    least, most = map(float, limits)
-    return b.formula(b.call("min", b.call("max", found, least), most), x.shape, DType.S32)
 
 
 def dequantize_linear(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
@@ -245,12 +243,12 @@ def qlinear_conv(b: Builder, node: Node, given: list[GraphValue | None]) -> Grap
 OPERATORS: tuple[Operator, ...] = (
     Operator(
         name="QuantizeLinear", family="element-wise", becomes="div, round, add, clip",
-        lower=quantize_linear, unsupported="types other than s8, u8, s16 and u16",
+        lower=quantize_linear, unsupported="4-bit floats, e8m0",
     ),
     Operator(
         name="DequantizeLinear", family="element-wise", becomes="sub, mul",
         lower=dequantize_linear,
-        unsupported="types other than s8, u8, s16, u16 and s32, except of constants",
+        unsupported="4-bit floats, e8m0, except of constants",
     ),
     Operator(
         name="MatMulInteger", family="product", becomes="matmul of s8", lower=matmul_integer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
+import ml_dtypes
 import onnx
 
 from kgen_runtime.dtypes import DType
@@ -22,26 +22,36 @@ DTYPES: Mapping[int, DType] = {
     onnx.TensorProto.BOOL: DType.BOOL,
 }
 
-#: Types that a model may compute with inside, with the types of the values in kernels, which hold
-#: all their numbers. Inputs and outputs of the model have types of `DTYPES`.
-WIDENED: Mapping[int, DType] = {
-    onnx.TensorProto.INT16: DType.S32,
-    onnx.TensorProto.UINT16: DType.S32,
+#: 8-bit floats, which kernels compute as f32 numbers that are rounded to the type.
+FLOATS_8: Mapping[int, DType] = {
+    onnx.TensorProto.FLOAT8E4M3FN: DType.E4M3,
+    onnx.TensorProto.FLOAT8E4M3FNUZ: DType.E4M3FNUZ,
+    onnx.TensorProto.FLOAT8E5M2: DType.E5M2,
+    onnx.TensorProto.FLOAT8E5M2FNUZ: DType.E5M2FNUZ,
 }
+#: Integers that kernels compute as f32 numbers.
+INTEGERS = (
+    *(onnx.TensorProto.INT16, onnx.TensorProto.UINT16),
+    *(onnx.TensorProto.INT4, onnx.TensorProto.UINT4),
+    *(onnx.TensorProto.INT2, onnx.TensorProto.UINT2),
+)
+#: Types that a model may compute with inside, with the type of the values in kernels, which holds
+#: all their numbers. Inputs and outputs of the model have types of `DTYPES`.
+WIDENED: Mapping[int, DType] = dict.fromkeys((*INTEGERS, *FLOATS_8), DType.F32)
 #: Operators that make values of a widened type, as none of them makes a number that the type lacks.
 KEEPS_RANGE = frozenset(
     {
-        *("Clip", "Concat", "DepthToSpace", "Expand", "Flatten", "Gather", "GatherElements"),
-        *("GatherND", "Identity", "Max", "MaxPool", "Min", "Pad", "QuantizeLinear", "Relu"),
-        *("Reshape", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose"),
-        *("Unsqueeze", "Where"),
+        *("Cast", "Clip", "Concat", "DepthToSpace", "Expand", "Flatten", "Gather"),
+        *("GatherElements", "GatherND", "Identity", "Max", "MaxPool", "Min", "Pad"),
+        *("QuantizeLinear", "Relu", "Reshape", "ReverseSequence", "Slice", "SpaceToDepth", "Split"),
+        *("Squeeze", "Tile", "TopK", "Transpose", "Trilu", "Unsqueeze", "Where"),
     }
 )
 
 
 def limits_of(kind: int) -> tuple[int, int]:
     """Return the least and the greatest number of an integer type."""
-    info = np.iinfo(onnx.helper.tensor_dtype_to_np_dtype(kind))
+    info = ml_dtypes.iinfo(onnx.helper.tensor_dtype_to_np_dtype(kind))
     return int(info.min), int(info.max)
 
 

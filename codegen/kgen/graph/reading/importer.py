@@ -355,9 +355,11 @@ class _Walk:
         if not self.unsupported:
             self._check_types(name, operator, node, unfolded)
         attributes = {a.name: attribute_of(a) for a in node.attribute}
+        # Kernels hold numbers in a wider type if they have none of a node's own.
         if node.op_type == "QuantizeLinear" and node.output[0] in typed:
-            # Kernels hold the numbers in a wider type if they have none of this type.
             attributes["output_dtype"] = typed[node.output[0]].tensor_type.elem_type
+        if node.op_type == "Cast" and (kind := self.kind_of(node.input[0])) in WIDENED:
+            attributes["input_dtype"] = kind
         self.nodes.append(
             Node(
                 name=name,
@@ -369,6 +371,10 @@ class _Walk:
                 unfolded=unfolded,
             )
         )
+
+    def kind_of(self, value: str) -> int:
+        """Return the element type of a value; 0 if it is not known."""
+        return self.types[value].tensor_type.elem_type if value in self.types else 0
 
     def _refuse(self, node: onnx.NodeProto, name: str, why: str) -> None:
         self.unsupported.append((node.op_type, f"{name} ({why})"))

@@ -5,7 +5,9 @@ A cast rounds x to the type; the expression continues in the compute type.
 
 from __future__ import annotations
 
-from kgen.ops.expression import Expression, node, select
+import math
+
+from kgen.ops.expression import Expression, constant, node, select
 from kgen.ops.expression import Primitive as P
 from kgen.ops.registry import Accuracy, function
 from kgen_runtime.dtypes import DType
@@ -40,6 +42,47 @@ def cast_f16(x: Expression) -> Expression:
 @function()
 def cast_bf16(x: Expression) -> Expression:
     return node(P.TO_BF16, x)
+
+
+@function()
+def cast_e4m3(x: Expression) -> Expression:
+    return _float8(x, DType.E4M3)
+
+
+@function()
+def cast_e5m2(x: Expression) -> Expression:
+    return _float8(x, DType.E5M2)
+
+
+@function()
+def cast_e4m3fnuz(x: Expression) -> Expression:
+    return _float8(x, DType.E4M3FNUZ)
+
+
+@function()
+def cast_e5m2fnuz(x: Expression) -> Expression:
+    return _float8(x, DType.E5M2FNUZ)
+
+
+def _float8(x: Expression, dtype: DType) -> Expression:
+    """Return x rounded to an 8-bit float, ties to even, clamped to the type's limits.
+
+    The number is divided by the power of two below it, one bit of the exponent at a time. Rounding
+    the quotient to a multiple of the last place rounds the mantissa; subnormal numbers are not
+    divided.
+    """
+    smallest = dtype.smallest_normal
+    assert dtype.limits is not None
+    left, power = _clipped(x, dtype) * (1.0 / smallest), constant(smallest)
+    exponents = int(math.log2(dtype.limits[1] / smallest))
+    for bit in reversed(range(exponents.bit_length())):
+        step = 2.0 ** (1 << bit)
+        is_large = node(P.ABS, left) >= step
+        left = select(is_large, left * (1.0 / step), left)
+        power = select(is_large, power * step, power)
+    places = 2.0**dtype.mantissa_bits
+    found = node(P.ROUND, left * places) * (1.0 / places) * power
+    return select(found.equals(0.0), 0.0, found) if dtype.is_fnuz else found
 
 
 def _clipped(x: Expression, dtype: DType) -> Expression:

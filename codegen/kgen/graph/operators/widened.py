@@ -1,0 +1,63 @@
+"""Numbers of types that kernels lack (s16, u16, 4 and 2 bits, 8-bit floats), computed as f32."""
+
+from __future__ import annotations
+
+import math
+
+import onnx
+
+from kgen.graph.ir import Builder, GraphValue
+from kgen.graph.reading.element_types import FLOATS_8, limits_of
+from kgen.ops.expression import Expression
+from kgen_runtime.dtypes import DType
+
+
+def limited(b: Builder, found: Expression, kind: int, saturates: int) -> Expression:
+    """Return integers clamped to the limits of a type, or numbers rounded to an 8-bit float.
+
+    Without `saturates`, numbers beyond the largest 8-bit float become infinity, or NaN in types
+    that lack infinity.
+    """
+    if kind not in FLOATS_8:
+        least, most = map(float, limits_of(kind))
+        return b.call("min", b.call("max", found, least), most)
+    dtype = FLOATS_8[kind]
+    rounded = b.call(f"cast_{dtype}", found)
+    if saturates:
+        return rounded
+    lost: Expression | float = math.nan
+    if kind == onnx.TensorProto.FLOAT8E5M2:
+        lost = b.call("where", b.call("less", found, 0.0), -math.inf, math.inf)
+    return b.call("where", is_beyond(b, found, dtype), lost, rounded)
+
+
+def is_beyond(b: Builder, found: Expression, dtype: DType) -> Expression:
+    """Return whether numbers are nearer to the next power of two than to the largest number.
+
+    Of two that are equally near, the one with an even mantissa counts.
+    """
+    assert dtype.limits is not None
+    largest = dtype.limits[1]
+    unit = 2.0 ** (math.frexp(largest)[1] - 1 - dtype.mantissa_bits)
+    is_even = largest / unit % 2 == 0
+    name = "greater" if is_even else "greater_equal"
+    return b.call(name, b.call("abs", found), largest + unit / 2)
+
+
+def cast_to(b: Builder, x: GraphValue, kind: int, saturates: int) -> GraphValue:
+    """Return numbers converted to a type that kernels lack, as f32.
+
+    Integers beyond the type's limits wrap around.
+    """
+    found = b.term(x)
+    if x.dtype is DType.BOOL:
+        found = b.call("where", x, 1.0, 0.0)
+    elif kind in FLOATS_8:
+        if x.dtype.is_integer:
+            x = b.formula(b.call("cast", x), x.shape, DType.F32)
+        found = limited(b, b.term(x), kind, saturates)
+    else:
+        least, most = map(float, limits_of(kind))
+        found = found if x.dtype.is_integer else b.call("trunc", x)
+        found = b.call("add", b.call("mod", b.call("sub", found, least), most - least + 1), least)
+    return b.formula(found, x.shape, DType.F32)
