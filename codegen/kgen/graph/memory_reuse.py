@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kgen.targets.base import Plan
 
 
-def may_lie_upon(plan: Plan) -> frozenset[str]:
+def reusable_parameters(plan: Plan) -> frozenset[str]:
     """Return the names of a kernel's parameters whose memory its output may reuse."""
     outputs = [p for p in plan.parameters if p.is_output]
     inputs = [p for p in plan.parameters if not p.is_output]
@@ -39,7 +39,7 @@ def together(
         if more or call.writes_behind_start or made not in lives or lives[made].first != number:
             continue
         plan = plans[number]
-        names = known[id(plan)] if id(plan) in known else may_lie_upon(plan)
+        names = known[id(plan)] if id(plan) in known else reusable_parameters(plan)
         known[id(plan)] = names
         for name, binding in call.bindings.items():
             under = lowered.memory_of(binding.buffer)

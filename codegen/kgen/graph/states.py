@@ -17,7 +17,7 @@ from kgen import suggest
 from kgen.errors import GraphError
 from kgen.graph.ir import Graph, SourceNode
 from kgen.graph.lowering.calls import KernelCall, Lowered
-from kgen.graph.memory_reuse import may_lie_upon
+from kgen.graph.memory_reuse import reusable_parameters
 from kgen.graph.tables import copy_of
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _is_in_place(lowered: Lowered, before: str, after: str, plans: Mapping[int, 
     call = calls[number]
     if any(n > number for n in reads) or call.writes_behind_start:
         return False
-    alike = may_lie_upon(plans[number])
+    alike = reusable_parameters(plans[number])
     return all(
         name in alike and not binding.offset
         for name, binding in call.bindings.items()

@@ -15,7 +15,7 @@ import kgen
 import kgen_runtime
 from kgen import pipeline, targets
 from kgen.graph.memory import ALIGNMENT
-from kgen.graph.memory_reuse import may_lie_upon
+from kgen.graph.memory_reuse import reusable_parameters
 from kgen.spec import Elementwise, Matmul, Rowwise, Spec
 from tests.onnx_models import Maker
 
@@ -72,7 +72,7 @@ F32: Any = {"dtype": "f32"}
     ids=lambda value: value.key if isinstance(value, Spec) else None,
 )
 def test_operands_that_may_lie_there(spec: Spec, names: set[str]) -> None:
-    assert may_lie_upon(pipeline.plan(spec, targets.find("x86-64-v3"))) == names
+    assert reusable_parameters(pipeline.plan(spec, targets.find("x86-64-v3"))) == names
 
 
 @pytest.mark.parametrize(
@@ -87,4 +87,4 @@ def test_operands_that_may_lie_there(spec: Spec, names: set[str]) -> None:
 def test_none_where_vectors_or_tiles_overlap(spec: Spec, target: str, overrides: str) -> None:
     fields: Any = {overrides: 1} if overrides else {}
     plan = pipeline.plan_with(spec, targets.find(target), fields)
-    assert not may_lie_upon(plan)
+    assert not reusable_parameters(plan)

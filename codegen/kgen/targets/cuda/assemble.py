@@ -108,7 +108,7 @@ def cubin_with_lines(text: str, arch: str) -> bytes:
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    """Temporary folder for the files of ptxas. Raises AssembleError if there is no room."""
+    """Yield a temporary folder for the files of ptxas. Raises AssembleError if there is no room."""
     try:
         with temporary.folder() as folder:
             yield folder
@@ -138,7 +138,7 @@ def _run(command: list[str], kernel: str) -> str:
 
 
 def parse_report(report: str, dynamic_shared_memory: int = 0) -> Resources:
-    """Resources and findings from `ptxas -v`, with the shared memory that the launch adds.
+    """Return resources and findings from `ptxas -v`, with the shared memory that the launch adds.
 
     Each resource is the maximum over the kernels of the module.
     """
@@ -156,7 +156,8 @@ def parse_report(report: str, dynamic_shared_memory: int = 0) -> Resources:
 
 
 def _requires(target: Target, cuda: tuple[int, int]) -> dict[str, object]:
-    """At least this compute capability (exactly it for an `a` target) and this CUDA version."""
+    """Return the requirements: the compute capability, which `a` targets require exactly and others
+    at least, and the lowest CUDA version."""
     return {
         "compute_capability": list(divmod(target.limits["compute_capability"], 10)),
         "exact": target.arch.endswith("a"),

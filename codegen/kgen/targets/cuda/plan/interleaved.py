@@ -1,7 +1,7 @@
-"""Interleaved rows: adjacent elements are of different rows, adjacent threads have adjacent rows.
+"""Interleaved rows: adjacent elements belong to different rows.
 
-So the accesses of a warp are contiguous. The threads of a row are in several warps, and exchange
-partial results through shared memory.
+Adjacent threads have adjacent rows, so that the accesses of a warp are contiguous. The threads of a
+row are in several warps, and exchange partial results through shared memory.
 """
 
 from __future__ import annotations

@@ -36,7 +36,8 @@ MOST_NOPS = 16
 
 @frozen
 class MmaStep:
-    """Matrix instruction of an LDS tile, in the chain of those on one accumulator."""
+    """Matrix instruction `number` of those that add the products of an LDS tile to one
+    accumulator."""
 
     number: int
     first: bool

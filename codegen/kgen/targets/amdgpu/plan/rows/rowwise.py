@@ -294,7 +294,7 @@ class RowwisePlan(AmdgpuPlan):
         return tuple(dict.fromkeys(self._intrinsics()))
 
     def _intrinsics(self) -> Iterator[str]:
-        """Declarations of the intrinsics that the kernel calls."""
+        """Return declarations of the intrinsics that the kernel calls."""
         of_rows, of_vectors = renderer_of(self.single), renderer_of(self.value)
         for step in steps(*self.row.results):
             yield from (of_rows if self.row.is_of_row(step) else of_vectors).declaration(step)
