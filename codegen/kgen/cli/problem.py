@@ -129,13 +129,13 @@ def configure(parser: argparse.ArgumentParser, *, kernel: str = "KERNEL", kinds:
     )
     problem.add_argument(
         "--padding", metavar="P",
-        help="padding of a convolution: 1, 1x2 by axis, 0x0x1x1 in front of each axis and then "
-        f"behind, or {', '.join(PADDINGS)} (default: 0)",
+        help="padding of a convolution: 1, 1x2 by axis, 0x0x1x1 before each axis and then after "
+        f"each, or {', '.join(PADDINGS)} (default: 0)",
     )  # fmt: skip
     problem.add_argument(
         "--padding-value", metavar="Z",
-        help="number of s8 that a convolution's padding has: the zero point, or "
-        f"'{PADDING}' for an operand of that name (default: 0)",
+        help="value of a convolution's padding, for s8: a number (the zero point), or "
+        f"'{PADDING}' to pass it as an argument of that name (default: 0)",
     )  # fmt: skip
     problem.add_argument(
         "--dilation", metavar="D", help="dilation of a convolution's kernel (default: 1)"
@@ -199,33 +199,43 @@ def configure(parser: argparse.ArgumentParser, *, kernel: str = "KERNEL", kinds:
 
 def _configure_attention(problem: argparse._ArgumentGroup) -> None:
     for name, what in (
-        ("causal", "attention: a query attends to no key behind its position"),
-        ("kv-length", "attention: the keys of each batch element are an argument"),
+        ("causal", "attention: a query attends to no key after its position"),
+        ("kv-length", "attention: an argument has the number of valid keys of each batch element"),
         ("lse", "attention: also write log(sum(exp(scores))) of each query"),
     ):
         problem.add_argument(f"--{name}", action="store_const", const=True, help=what)
     for name, metavar, what in (
-        ("diagonal", "D", f"end of attention's diagonal: {_names(Diagonal)} (default: top_left)"),
-        ("window", "N", "attention: keys attended to are less than N from the query's position"),
+        (
+            "diagonal",
+            "D",
+            f"corner of the scores at which positions of queries and keys are equal: "
+            f"{_names(Diagonal)} (default: top_left)",
+        ),
+        ("window", "N", "attention: a query attends to keys less than N from its position"),
         ("mask", "SHAPE", "attention: a mask of this shape, which broadcasts to the scores"),
-        ("mask-dtype", "D", "dtype of the mask: bool, or one that is added (default: --dtype)"),
+        (
+            "mask-dtype",
+            "D",
+            "dtype of the mask: bool (true: attend); f32 or --dtype is added to the scores "
+            "(default: --dtype)",
+        ),
         ("mask-value", "X", "score of keys that a boolean mask hides (default: -infinity)"),
         (
             "empty-rows",
             "R",
-            "result of a query whose scores are all -infinity: zeros, nan, or "
-            "no_nan, which is zeros also for NaN (default: zeros)",
+            "result of a query whose scores are all -infinity: zeros, nan, or no_nan (zeros, also "
+            "if a score is NaN or +infinity) (default: zeros)",
         ),
-        ("softcap", "X", "attention: scores become X tanh(score / X) (default: 0, as they are)"),
+        ("softcap", "X", "attention: scores become X tanh(score / X) (default: 0, unchanged)"),
         ("scale", "X", "factor of attention's scores (default: 1 / sqrt(elements of a head))"),
         ("v-scale", "X", "scale of attention's V in e4m3, a factor of the result (default: 1)"),
         (
             "kv-layout",
             "L",
-            f"storage of K and V: {_names(HeadLayout)} (default: --layout, or of pages bshd)",
+            f"storage of K and V: {_names(HeadLayout)} (default: --layout; bshd for pages)",
         ),
         ("page-size", "N", "attention: K and V are pools of pages of N keys, found by a table"),
-        ("pages", "N", "pages of these pools (default: as many as all keys have)"),
+        ("pages", "N", "number of pages in the pools (default: enough for all keys)"),
         *(
             (f"{name}-strides", "AxBxC", f"strides of {name}'s first three stored axes")
             for name in ("q", "k", "v", "out")

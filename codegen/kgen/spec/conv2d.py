@@ -67,7 +67,7 @@ class Conv2d(Spec):
     - `layout` is the order of axes of input and output in memory, and `weight_layout` that of the
       weights. The latter is by default ohwi for nhwc, and oihw for nchw.
     - `stride`, `padding` and `dilation` are one number, or one for each spatial axis. `padding` may
-      also be the numbers in front of each axis followed by those behind, or a name (`PADDINGS`).
+      also be the numbers before each axis followed by those after each, or a name (`PADDINGS`).
     - `padding_value` is the zero point that pads s8 images, or "padding" for an operand of that
       name with the number. All others are padded with 0.
     - `epilogue` and its fields are those of :class:`Matmul`. An operand of shape n has one number
@@ -199,7 +199,7 @@ class Conv2d(Spec):
         return found
 
     def _paddings(self) -> Dims:
-        """Return the padding in front of each axis, then that behind each axis, in elements."""
+        """Return the padding before each axis, then that after each axis, in elements."""
         given = self.padding
         if isinstance(given, str):
             if given not in PADDINGS:

@@ -51,8 +51,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--weights", metavar="D",
-        help="round constant weights of matrix products to bf16, f16, s8 (one scale per column) or "
-        "s4 (one scale per 32 elements of a column)",
+        help="round constant weights of matrix products to bf16, s8 (one scale per column) or s4 "
+        "(one scale per 32 elements of a column)",
     )  # fmt: skip
     parser.add_argument(
         "--products", metavar="D",
@@ -78,8 +78,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--explain",
         action="store_true",
-        help="show for each attention of the model the predicted and the least times of one kernel "
-        "and of its steps, and the choice",
+        help="show for each attention of the model whether it is one kernel or separate steps, and "
+        "predicted times and lower bounds of both",
     )
     workers.configure_tuning(parser)
     workers.configure(parser)
@@ -165,7 +165,7 @@ def choices_of(compiled: CompiledModel) -> list[dict[str, Any]]:
 def times_of(name: str, choice: AttentionChoice) -> tuple[float | None, ...]:
     """Return predicted seconds of one kernel and of its steps, and their floors by the roofline.
 
-    None for a kernel that the target does not support, and where no model or device is known.
+    A time is None if the target does not support the kernel, or if no model or device is known.
     """
     from kgen import targets
     from kgen.check.static.roofline import roofline_of
@@ -192,7 +192,7 @@ def times_of(name: str, choice: AttentionChoice) -> tuple[float | None, ...]:
 
 def print_choices(choices: Sequence[dict[str, Any]]) -> None:
     if not choices:
-        print("attention: the model writes out none that a target computes in one kernel\n")
+        print("attention: no target computes any attention of the model in one kernel\n")
         return
     header = ("target", "q", "k", "count", "one kernel (us)", "steps (us)", "at least (us)",
               "steps at least (us)", "choice")  # fmt: skip
@@ -202,11 +202,10 @@ def print_choices(choices: Sequence[dict[str, Any]]) -> None:
     ]
     print_table(header, rows)
     print(
-        "\nattention as one kernel, and as the steps that the model writes out: two products and "
-        "a softmax.\nTimes are predicted by the target's cost model, on CPUs in one thread. At "
-        "least: a bound, no prediction,\nby the peak rates of a well-known device, if each tensor "
-        "of a kernel moves once. -: no model, no such\ndevice or no kernel. Count: how many the "
-        "model has.\n"
+        "\nAttention as one kernel, or as the model's steps: two products and a softmax. Times\n"
+        "are predicted by the target's cost model, on CPUs for one thread. 'At least' is a lower\n"
+        "bound by the peak rates of a well-known device, with each tensor of a kernel moved once.\n"
+        "-: no cost model, device or kernel is known. Count: attentions of these sizes.\n"
     )
 
 

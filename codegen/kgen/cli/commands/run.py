@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check",
         action="store_true",
-        help="refuse indices outside of the table that they read (slower)",
+        help="refuse indices that are outside of their table (slower)",
     )
 
 
