@@ -98,7 +98,10 @@ def build(
         for target in found
         for spec in dict.fromkeys(pipeline.for_target(s, target, constants or {}) for s in wanted)
     ]
-    plans: Sequence[Plan] = [_plan_of_several(s, t, schedule or {}, found, own) for t, s in pairs]
+    plans: Sequence[Plan] = [
+        _plan_of_several(s, t, schedule or {}, found, own, _weights(s, constants or {}))
+        for t, s in pairs
+    ]
     made = kernels(
         plans, cache=kernel_cache.opened() if cache else None, executor=executor, progress=progress
     )
@@ -213,16 +216,26 @@ def _several(given: Any, kind: type) -> tuple[Any, ...]:
     return (given,) if alone else tuple(given)
 
 
+def _weights(spec: Spec, constants: Mapping[str, Array]) -> Sequence[Array]:
+    """Return the known values of a constant B; a constant that does not fit is refused later."""
+    name = ConstantOperand.B
+    if name not in spec.constants or name not in constants:
+        return ()
+    array = constants[name]
+    return (array,) if array.shape == spec.parameter(name).shape else ()
+
+
 def _plan_of_several(
     spec: Spec,
     target: Target,
     overrides: Overrides,
     targets: Sequence[Target],
     tuning: Tuning | None,
+    weights: Sequence[Array],
 ) -> Plan:
     """Plan by :func:`plan_with`; with several targets, name the target in errors."""
     try:
-        return pipeline.plan_with(spec, target, overrides, tuning)
+        return pipeline.plan_with(spec, target, overrides, tuning, weights)
     except ScheduleError as error:
         if len(targets) == 1:
             raise

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kgen import remedy, render, targets
@@ -93,18 +93,33 @@ def _fields(overrides: Overrides) -> dict[str, int]:
 
 
 def plan(
-    spec: Spec, target: Target, schedule: Schedule | None = None, tuning: Tuning | None = None
+    spec: Spec,
+    target: Target,
+    schedule: Schedule | None = None,
+    tuning: Tuning | None = None,
+    weights: Sequence[Array] = (),
 ) -> Plan:
-    """Compute all integers of one kernel. Raises TargetError or ScheduleError."""
+    """Compute all integers of one kernel. `weights` are known values of a constant B, which may
+    change a schedule that is chosen here. Raises TargetError or ScheduleError."""
     family = targets.family(target.family)
     family.check_support(spec, target)
-    return family.plan(spec, target, schedule or choose(spec, target, tuning).schedule)
+    if schedule is None:
+        schedule = choose(spec, target, tuning).schedule
+        schedule = family.for_weights(spec, target, schedule, weights)
+    return family.plan(spec, target, schedule)
 
 
 def plan_with(
-    spec: Spec, target: Target, overrides: Overrides, tuning: Tuning | None = None
+    spec: Spec,
+    target: Target,
+    overrides: Overrides,
+    tuning: Tuning | None = None,
+    weights: Sequence[Array] = (),
 ) -> Plan:
-    """Plan with the user's fields; if they do not fit, the error names fields that do."""
+    """Plan with the user's fields; if they do not fit, the error names fields that do.
+
+    Without fields, `weights` may change the schedule, as in :func:`plan`.
+    """
     schedule, given = _schedule_with(spec, target, overrides, tuning), _fields(overrides)
     named = {name: overrides[name] for name in (MAINLOOP,) if name in overrides}
 
@@ -116,7 +131,10 @@ def plan_with(
             if fields.keys() == given.keys()
             else _schedule_with(spec, target, asked, tuning)
         )
-        return plan(spec, target, _with(spec, target, other, asked))
+        found, family = _with(spec, target, other, asked), targets.family(target.family)
+        return plan(
+            spec, target, found if asked else family.for_weights(spec, target, found, weights)
+        )
 
     try:
         return attempt(given)

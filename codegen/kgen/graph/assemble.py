@@ -191,16 +191,10 @@ class Assembly:
 
     def ordered(self, buffer: str, param: TensorParam) -> Array:
         """Return a constant's bytes in the order that a parameter takes."""
-        array = np.ascontiguousarray(self.lowered.constants[buffer]).reshape(-1)
+        array = self.lowered.constants[buffer]
         if param.packing is not None:
-            matrix = param.unpacked
-            strides = tuple(stride * array.itemsize for stride in matrix.strides)
-            # The matrices of groups lie side by side.
-            spans = zip(matrix.shape, matrix.strides, strict=True)
-            assert sum((size - 1) * stride for size, stride in spans) < array.size, param.name
-            seen = np.lib.stride_tricks.as_strided(array, matrix.shape, strides)
-            return np.frombuffer(stored(param, seen), np.uint8)
-        return array.view(np.uint8)
+            return np.frombuffer(stored(param, matrix_of(array, param)), np.uint8)
+        return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
     def weight(self, wanted: str, data: Array) -> Place:
         """Add a weight file with these bytes, and return its place."""
@@ -223,6 +217,16 @@ class Assembly:
             )
             self.known[key] = name
         return self.values[self.known[key]]
+
+
+def matrix_of(constant: Array, param: TensorParam) -> Array:
+    """Return a constant as the matrix that a parameter describes before packing."""
+    array, matrix = np.ascontiguousarray(constant).reshape(-1), param.unpacked
+    strides = tuple(stride * array.itemsize for stride in matrix.strides)
+    # The matrices of groups lie side by side.
+    spans = zip(matrix.shape, matrix.strides, strict=True)
+    assert sum((size - 1) * stride for size, stride in spans) < array.size, param.name
+    return np.lib.stride_tricks.as_strided(array, matrix.shape, strides)
 
 
 def names_in_model(graph: Graph) -> dict[str, str]:

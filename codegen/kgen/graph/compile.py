@@ -21,7 +21,7 @@ import onnx
 from kgen import building, bundle, pipeline
 from kgen.cache import kernel_cache
 from kgen.errors import GraphError, KgenError, SpecError, TargetError
-from kgen.graph.assemble import Assembly
+from kgen.graph.assemble import Assembly, matrix_of
 from kgen.graph.fusing.formulas import Fused
 from kgen.graph.fusing.fuse import fuse
 from kgen.graph.fusing.outputs import with_further_outputs
@@ -48,7 +48,7 @@ from kgen.graph.rewrites.written_rows import written_rows
 from kgen.graph.states import states_of, with_states
 from kgen.graph.tables import with_tables
 from kgen.spec import Conv2d, Spec
-from kgen.spec.choices import BType, BTypeName
+from kgen.spec.choices import BType, BTypeName, ConstantOperand
 from kgen.spec.enum_fields import member
 from kgen.spec.keys import unique_keys
 from kgen.targets import family
@@ -377,11 +377,18 @@ def planned(lowered: Lowered, target: Target, tuning: Tuning | None = None) -> d
     """Return the plan of each call by its number. Calls of one spec share a plan."""
     known: dict[Spec, Plan] = {}
     found = {}
-    for number, call in enumerate(lowered.calls):
-        spec = pipeline.for_target(call.spec, target, {})
+    specs = [pipeline.for_target(call.spec, target, {}) for call in lowered.calls]
+    weights: dict[Spec, dict[str, Array]] = {}
+    for spec, call in zip(specs, lowered.calls, strict=True):
+        if ConstantOperand.B in spec.constants:
+            name = call.bindings[ConstantOperand.B].buffer
+            matrix = matrix_of(lowered.constants[name], spec.parameter(ConstantOperand.B))
+            weights.setdefault(spec, {})[name] = matrix
+    for number, (spec, call) in enumerate(zip(specs, lowered.calls, strict=True)):
         if spec not in known:
             try:
-                known[spec] = pipeline.plan(spec, target, tuning=tuning)
+                matrices = tuple(weights.get(spec, {}).values())
+                known[spec] = pipeline.plan(spec, target, tuning=tuning, weights=matrices)
             except KgenError as error:
                 raise type(error)(
                     f"target={target.name}: {error}{nodes_shown(call.nodes)}"

@@ -405,7 +405,8 @@ class AmxMatmul(BlockedMatmul):
 class DotMatmul(BlockedMatmul):
     """BLIS blocking around dot-product instructions, which multiply groups of K: two bf16 or four
     s8. On x86-64 without VNNI, pack_b=1 with a prepacked B of s8 splits B in each task, so that
-    pairs of products fit in 16 bits; it needs pack_a=1."""
+    pairs of products fit in 16 bits; it needs pack_a=1. It is chosen if the build knows values of B
+    for which it is faster."""
 
     mainloop: ClassVar[str] = "dot"
     may_be_zero: ClassVar[frozenset[str]] = frozenset({"ahead"})

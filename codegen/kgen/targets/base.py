@@ -12,7 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from kgen.errors import ScheduleError, TargetError
 from kgen.schedule import Schedule, ScheduleOrigin
@@ -35,6 +35,9 @@ from kgen_runtime.manifest import (
     Workspace,
 )
 from kgen_runtime.values import frozen
+
+if TYPE_CHECKING:
+    from kgen.constants import Array
 
 #: Tolerance of expressions that are exact in the type of their elements.
 EXACT = Tolerance(
@@ -420,6 +423,13 @@ class Family(ABC):
     def choose(self, spec: Spec, target: Target) -> Schedule:
         """Return the heuristic schedule; it fits every spec that `check_support` lets pass."""
         return next(o for o in self.operations if isinstance(spec, o.spec)).choose(spec, target)
+
+    def for_weights(
+        self, spec: Spec, target: Target, schedule: Schedule, weights: Sequence[Array]
+    ) -> Schedule:
+        """Return the schedule, or a faster one for these values of a constant B: matrices as the
+        spec stores them, each that of another call."""
+        return schedule
 
     def draft(self, spec: Spec, target: Target) -> Schedule:
         """Return the heuristic schedule before `complete`; a user's fields are set in it."""

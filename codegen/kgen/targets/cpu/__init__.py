@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Any, ClassVar, TypeGuard
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard
 
 from kgen import schedule as kinds
 from kgen.errors import ScheduleError
@@ -31,7 +31,7 @@ from kgen.targets.cpu.plan.amx.tiles import tile_product
 from kgen.targets.cpu.plan.cpu_plan import CpuPlan, fuses
 from kgen.targets.cpu.plan.kernels.blis import plan_blis, plan_split
 from kgen.targets.cpu.plan.kernels.depthwise import plan_depthwise, takes
-from kgen.targets.cpu.plan.kernels.dot import dot_of_split, plan_dot
+from kgen.targets.cpu.plan.kernels.dot import plan_dot
 from kgen.targets.cpu.plan.kernels.elementwise import plan_elementwise, plan_transposed
 from kgen.targets.cpu.plan.kernels.gemv import plan_outer
 from kgen.targets.cpu.plan.kernels.limb_parts import limb_dot
@@ -48,6 +48,9 @@ from kgen.targets.cpu.schedule import adapt, attention_blocks, cost_model, row_s
 from kgen.targets.device import Rates
 from kgen.targets.epilogue import FusedEpilogue
 from kgen_runtime.manifest import Tolerance
+
+if TYPE_CHECKING:
+    from kgen.constants import Array
 
 #: Errors of gelu(x), gelu_tanh(x) and silu(x), relative to x, by the type of the results.
 ACTIVATION_ERRORS = {DType.F64: 1e-14, DType.F16: 3e-5, DType.BF16: 2e-4}
@@ -242,6 +245,18 @@ class CpuFamily(Family):
             return row_schedules.depthwise_completed(spec, target, schedule, given)
         return schedule
 
+    def for_weights(
+        self, spec: Spec, target: Target, schedule: Schedule, weights: Sequence[Array]
+    ) -> Schedule:
+        if not (weights and isinstance(schedule, BlockedMatmul)):
+            return schedule
+        gemm = planned_as(spec)
+        assert isinstance(gemm, Matmul)
+        axes = (1, 0) if gemm.layout.b_transposed else (0, 1)
+        stacks = (each.reshape(-1, *each.shape[-2:]) for each in weights)
+        matrices = [matrix.transpose(axes) for stack in stacks for matrix in stack]
+        return cost_model.split_if_faster(gemm, target, schedule, matrices)
+
     def instructions(self, spec: Spec, target: Target) -> str:
         """Return the names of the vector instructions and of matrix or dot-product instructions."""
         if isinstance(spec, Conv2d):
@@ -250,8 +265,7 @@ class CpuFamily(Family):
         if isinstance(spec, Matmul):
             product, dot = tile_product(spec.dtype, target), dot_for(spec.dtype, target)
             limbs = limb_dot(spec, target)
-            split = dot_of_split(spec, target)
-            words += [each.mnemonic for each in (product, dot, split, limbs) if each]
+            words += [each.mnemonic for each in (product, dot, limbs) if each]
         return " ".join(words)
 
     def schedule_type(self, spec: Spec, target: Target, mainloop: str) -> type[Schedule]:

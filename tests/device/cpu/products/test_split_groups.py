@@ -101,13 +101,6 @@ def convolution(channels: int, **fields: Any) -> Conv2d:
     )  # fmt: skip
 
 
-def test_a_deep_product_takes_bytes_and_a_shallow_one_words() -> None:
-    found = target("x86-64-v3")
-    assert best_of(product(784, 128, 512), found, "dot").pack_b
-    assert not best_of(product(784, 128, 16), found, "dot").pack_b
-    assert not best_of(product(1, 512, 512), found, "dot").pack_b
-
-
 def test_refusals() -> None:
     with pytest.raises(ScheduleError, match="pack_b=1 with a prepacked B requires pack_a=1, for"):
         pipeline.plan_with(product(8, 8, 64), target("x86-64-v3"), {"pack_a": 0, "pack_b": 1})

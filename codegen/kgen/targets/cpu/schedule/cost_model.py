@@ -9,7 +9,7 @@ fitted to measurements (`coefficients.toml`). Predictions only rank candidates.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, TypeAlias
 
@@ -48,7 +48,7 @@ from kgen.targets.cpu.plan.packing.packed_windows import (
     row_step,
     segment_of,
 )
-from kgen.targets.cpu.plan.packing.split_groups import MOST_OF_PAIR
+from kgen.targets.cpu.plan.packing.split_groups import Array, unfit_groups
 from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
 from kgen.targets.cpu.rates import TILE_PRODUCT, products
 from kgen.targets.cpu.schedule.space import MatmulSpace, spaces
@@ -56,12 +56,11 @@ from kgen_runtime.values import frozen
 
 #: Array of float64 with one entry per candidate.
 Cycles: TypeAlias = Any
-#: Instructions that copy a vector of groups of B, and that replace one of a group that does not fit
-#: in 16 bits (templates/cpu/lib/products/split.j2); and steps of other products that a step of
-#: groups costs, which reads a place in A besides.
-SPLIT_VECTOR, SPLIT_BEYOND, SPLIT_STEP = 18, 50, 1.6
-#: Largest weight of a column after quantisation, and quantiles of it before, of equal weight.
-LARGEST_WEIGHT, LARGEST_QUANTILES = 127, (1 / 6, 1 / 2, 5 / 6)
+#: Machine instructions of the loops of templates/cpu/lib/products/split.j2 that copy a group of B,
+#: and that replace one that does not fit in 16 bits: for the group, and for each of its vectors.
+SPLIT_COPY, SPLIT_REPLACE = (8, 12), (20, 25)
+#: Instructions of a product of a split B relative to other products: three in place of two.
+SPLIT_PRODUCT = 3 / 2
 #: Row stride in bytes whose multiples cause set conflicts: they use at most a quarter of the sets;
 #: bytes per page; and pages that the first-level TLB of every core holds.
 CONFLICT_BYTES, PAGE_BYTES, TLB_PAGES = 2048, 4096, 64
@@ -145,6 +144,24 @@ def predicted(
 ) -> Candidate[BlockedMatmul]:
     space = Space.of(schedule)
     return _candidate(target, space, predict(spec, target, space, held), 0)
+
+
+def split_if_faster(
+    spec: Matmul, target: Target, schedule: BlockedMatmul, weights: Sequence[Array]
+) -> BlockedMatmul:
+    """Return a schedule that splits a prepacked B, if it is predicted to take less time than
+    `schedule` with these values of B, which are those of different calls; else `schedule`."""
+    fixed, splits = {"pack_b": 1}, dot_of_split(spec, target) is not None
+    space = next(spaces(spec, target, fixed, kinds.DotMatmul.mainloop), None) if splits else None
+    if space is None:
+        return schedule
+    widths, which = np.unique(space.columns["nr"], return_inverse=True)
+    beyond, halved = np.mean([unfit_groups(each, widths) for each in weights], axis=0)[which].T
+    known = Space(kind=space.kind, columns={**space.columns, "beyond": beyond, "halved": halved})
+    seconds = predict(spec, target, known).seconds
+    row = int(np.argmin(seconds))
+    own = predict(spec, target, Space.of(schedule)).seconds[0]
+    return space.schedule(row) if seconds[row] < own else schedule
 
 
 def doubt(spec: Matmul, target: Target, schedule: BlockedMatmul, distance: float) -> float:
@@ -250,8 +267,7 @@ class _Loop:
     def products(self) -> float:
         """Vectors of products per cycle; each lane multiplies one k or one group of k."""
         each = products(self.spec.dtype, self.core.target)
-        # A split B takes three instructions in place of two.
-        return each * 2 / 3 if self.splits else each
+        return each / SPLIT_PRODUCT if self.splits else each
 
     @property
     def b_stride(self) -> int:
@@ -384,11 +400,13 @@ def _blocked(loop: _Loop) -> EventCounts:
     moved = moved + 2 * vectors / loads * in_pass
     taken = steps * row_tiles * panels
     if loop.splits:
-        beyond = _beyond(spec.k, nr)
-        busy, longer = (cycles * (1 + beyond**2) for cycles in (busy, longer))
-        taken = SPLIT_STEP * taken * (1 + beyond**2)
-        each = SPLIT_VECTOR + SPLIT_BEYOND * beyond
-        moved = moved + times * steps * ceil_div(spec.n, lanes) * each / loop.core.multiply_adds
+        # Without values of B, no group is expected to fit.
+        beyond, parts = c.get("beyond", 1 + none), 1 + c.get("halved", 1 + none)
+        busy, longer, taken = busy * parts, longer * parts, taken * parts * SPLIT_PRODUCT
+        across_n = ceil_div(spec.n, lanes)
+        for share, (group, vector) in ((1.0, SPLIT_COPY), (beyond, SPLIT_REPLACE)):
+            executed = share * times * steps * (group * panels + vector * across_n)
+            moved = moved + executed / loop.core.multiply_adds
     busy, longer = busy + moved, longer + moved
     events = {
         "steps": inside * taken,
@@ -449,20 +467,6 @@ def _inside(loop: _Loop) -> Cycles:
     return np.array([inside.share(int(rows)) if inside else 1.0 for rows in heights])[which]
 
 
-def _beyond(depth: int, columns: Column) -> Cycles:
-    """Return the expected fraction of groups with a pair of weights that does not fit in 16 bits.
-
-    Weights are taken for normally distributed, and the largest of `depth` in a column for 127: in
-    standard deviations, quantiles of the extreme value distribution.
-    """
-    root, pairs = math.sqrt(2 * math.log(2 * max(depth, 2))), []
-    for quantile in LARGEST_QUANTILES:
-        less = math.log(math.sqrt(2 * math.pi) * root) + math.log(-math.log(quantile))
-        largest = max(root - less / root, 0.0)
-        pairs.append(math.erfc(largest * MOST_OF_PAIR / (2 * LARGEST_WEIGHT)))
-    return 1 - (1 - sum(pairs) / len(pairs)) ** (2 * columns)
-
-
 def _step(loop: _Loop, rows: Column, vectors: Column, straddling: Column | float) -> Cycles:
     """Return the cycles of a register tile's step: the most of multiply-adds, loads and latency.
     The fraction `straddling` of B's vectors lies in two lines and counts as two loads."""
@@ -480,7 +484,8 @@ def _step(loop: _Loop, rows: Column, vectors: Column, straddling: Column | float
         converts = ~packs_b * vectors
     rate = loop.products if kind is kinds.DotMatmul else loop.core.multiply_adds
     adds = (rows * vectors * each + converts) / rate
-    loads = (rows * each + vectors * (1 + straddling)) / loop.core.loads
+    # A step of a split B reads its place in A.
+    loads = (rows * each + vectors * (1 + straddling) + loop.splits) / loop.core.loads
     latency = np.where(rows > 0, loop.core.rates.latency / (1 + has_halves), 0)
     return np.maximum(np.maximum(adds, loads), latency)
 

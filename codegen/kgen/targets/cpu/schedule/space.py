@@ -288,9 +288,10 @@ def _dot(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
 
 
 def _split_groups(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
-    """Return products of a prepacked B that each task splits, so that they fit in 16 bits."""
+    """Return products of a prepacked B that each task splits, so that they fit in 16 bits, if
+    pack_b=1 is fixed: whether they are faster depends on the values of B."""
     found = dot.dot_of_split(spec, target)
-    if found is None:
+    if found is None or not fixed.get("pack_b"):
         return None
     axes = _block_axes(spec, must_pack_a=True, must_pack_b=True)
     return _groups(spec, target, fixed, found, axes | {"pack_b": (1,), "ahead": (0, *BYTES_AHEAD)})

@@ -406,13 +406,3 @@ def test_whole_rows_of_b_follow_each_other_in_memory() -> None:
             float(np.ravel(c)[0]) for name, c in counts.events.items() if name[-7:] == "_pieces"
         ]
     assert sorted(each for each in runs if each) == [50, 250]
-
-
-@pytest.mark.parametrize(("depth", "columns"), [(64, 8), (576, 8), (576, 16), (2304, 16)])
-def test_groups_that_do_not_fit_in_16_bits(depth: int, columns: int) -> None:
-    """The expected fraction is that of normal weights whose largest in each column is 127."""
-    weights = np.random.default_rng(0).standard_normal((depth, 256))
-    found = np.round(weights / np.abs(weights).max(0) * 127).reshape(depth // 4, 2, 2, 256)
-    pairs = np.abs(found.sum(2)) > 128
-    beyond = pairs.any(1).reshape(depth // 4, -1, columns).any(2).mean()
-    assert cost_model._beyond(depth, np.array([columns])) == pytest.approx(beyond, rel=0.1)

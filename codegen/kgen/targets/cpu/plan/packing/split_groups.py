@@ -12,8 +12,11 @@ of its weights, times -128, or times 127 where A is reversed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
 
 from kgen.targets.contraction.candidate_table import Column as Extents
 from kgen.targets.contraction.candidate_table import ceil_div, rounded_up
@@ -26,6 +29,7 @@ from kgen.targets.cpu.plan.tiles.tile import Column
 from kgen.targets.cpu.plan.vectors import Vector, index_list
 from kgen_runtime.values import frozen
 
+Array = npt.NDArray[Any]
 #: Bytes of a group of a column, of a group's place in A, and of a panel's number of groups.
 GROUP_BYTES, PLACE_BYTES, COUNT_BYTES = 4, 4, 8
 #: Largest sum of a pair of weights: 255 * 128 fits in a s16, 255 * 129 does not.
@@ -37,6 +41,19 @@ def split_bytes(kc: Extents | int, nr: Extents | int) -> Extents | int:
     groups = 2 * ceil_div(kc, GROUP_BYTES)
     needed = groups * (nr * GROUP_BYTES + PLACE_BYTES) + nr * START_BYTES + COUNT_BYTES
     return rounded_up(needed, LINE_BYTES * nr)
+
+
+def unfit_groups(b: Array, columns: Iterable[int]) -> Array:
+    """Return two fractions of the groups of panels with each number of `columns`: those that do not
+    fit with the first copy of A, and those that become two."""
+    k, n = b.shape
+    pairs = np.pad(b, ((0, -k % GROUP_BYTES), (0, 0))).reshape(-1, 2, n)
+    even, odd = (pairs[:, which].astype(np.int16) for which in range(2))
+    beyond, apart = (abs(each) > MOST_OF_PAIR for each in (even + odd, even - odd))
+    apart |= odd == -MOST_OF_PAIR
+    unfit = np.stack([each[::2] | each[1::2] for each in (beyond, apart)])
+    panels = [np.logical_or.reduceat(unfit, range(0, n, width), axis=2) for width in columns]
+    return np.array([(each[0].mean(), each.all(0).mean()) for each in panels])
 
 
 @frozen
