@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from kgen.emulate.llvm.frontend.lexer import Tokens, symbol, words
-from kgen.emulate.llvm.frontend.module import Constant, LlvmInstruction, Local, Operand
+from kgen.emulate.llvm.frontend.module import Constant, Fields, LlvmInstruction, Local, Operand
 from kgen.emulate.llvm.types import (
     BFLOAT,
     DOUBLE,
@@ -53,9 +53,8 @@ FLAGS = frozenset(
     )
 )
 
-#: Function that parses an instruction, given its opcode, line and the name of its result; the
-#: cursor is after the opcode.
-Parse = Callable[[str, int, str], LlvmInstruction]
+#: Function that parses an instruction after its opcode and flags.
+Parse = Callable[[], Fields]
 
 
 class OperandParser:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kgen.emulate.llvm.frontend.constants import OperandParser, Parse
 from kgen.emulate.llvm.frontend.lexer import symbol
-from kgen.emulate.llvm.frontend.module import LlvmInstruction, Operand
+from kgen.emulate.llvm.frontend.module import Fields, Operand
 from kgen.errors import EmulationError
 
 
@@ -25,18 +25,16 @@ class ControlParser:
         self.tokens.expect("label")
         return symbol(self.tokens.expect_kind("local"))
 
-    def br(self, opcode: str, line: int, result: str) -> LlvmInstruction:
+    def br(self) -> Fields:
         if self.tokens.text == "label":
-            return LlvmInstruction(opcode=opcode, line=line, labels=(self._label(),))
+            return Fields(labels=(self._label(),))
         condition = self.operands.typed_operand()
         self.tokens.expect(",")
         then = self._label()
         self.tokens.expect(",")
-        return LlvmInstruction(
-            opcode=opcode, line=line, operands=(condition,), labels=(then, self._label())
-        )
+        return Fields(operands=(condition,), labels=(then, self._label()))
 
-    def switch(self, opcode: str, line: int, result: str) -> LlvmInstruction:
+    def switch(self) -> Fields:
         t = self.tokens
         operands = [self.operands.typed_operand()]
         t.expect(",")
@@ -46,11 +44,9 @@ class ControlParser:
             operands.append(self.operands.typed_operand())
             t.expect(",")
             labels.append(self._label())
-        return LlvmInstruction(
-            opcode=opcode, line=line, operands=tuple(operands), labels=tuple(labels)
-        )
+        return Fields(operands=tuple(operands), labels=tuple(labels))
 
-    def phi(self, opcode: str, line: int, result: str) -> LlvmInstruction:
+    def phi(self) -> Fields:
         t = self.tokens
         type_ = self.operands.type()
         operands, labels = [], []
@@ -63,25 +59,18 @@ class ControlParser:
             if t.text != "," or t.texts[t.at + 1] != "[":
                 break
             t.next()
-        return LlvmInstruction(
-            opcode=opcode,
-            line=line,
-            result=result,
-            type=type_,
-            operands=tuple(operands),
-            labels=tuple(labels),
-        )
+        return Fields(type=type_, operands=tuple(operands), labels=tuple(labels))
 
-    def ret(self, opcode: str, line: int, result: str) -> LlvmInstruction:
+    def ret(self) -> Fields:
         if self.tokens.accept("void"):
-            return LlvmInstruction(opcode=opcode, line=line)
+            return Fields()
         value = self.operands.typed_operand()
-        return LlvmInstruction(opcode=opcode, line=line, type=value.type, operands=(value,))
+        return Fields(type=value.type, operands=(value,))
 
-    def unreachable(self, opcode: str, line: int, result: str) -> LlvmInstruction:
-        return LlvmInstruction(opcode=opcode, line=line)
+    def unreachable(self) -> Fields:
+        return Fields()
 
-    def call(self, opcode: str, line: int, result: str) -> LlvmInstruction:
+    def call(self) -> Fields:
         t = self.tokens
         while not self.operands.at_type():
             if t.kind not in ("word", "number", "string"):
@@ -91,7 +80,7 @@ class ControlParser:
         if t.text == "(":
             t.skip_brackets()
         if t.kind != "global":
-            raise EmulationError(f"line {line}: calls through a pointer are not supported")
+            raise EmulationError(f"line {t.line}: calls through a pointer are not supported")
         callee = symbol(t.next())
         t.expect("(")
         operands: list[Operand] = []
@@ -100,14 +89,7 @@ class ControlParser:
             t.accept(",")
         while (t.kind == "word" and not t.starts_line()) or t.kind == "attribute":
             self._skip_attribute()
-        return LlvmInstruction(
-            opcode=opcode,
-            line=line,
-            result=result,
-            type=type_,
-            operands=tuple(operands),
-            callee=callee,
-        )
+        return Fields(type=type_, operands=tuple(operands), callee=callee)
 
     def _skip_attribute(self) -> None:
         """Skip a word, a number, ``#3`` or ``align(8)``."""

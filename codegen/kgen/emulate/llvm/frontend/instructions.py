@@ -6,13 +6,11 @@ This module has the instructions that compute a value from their operands;
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kgen.emulate.llvm.frontend.constants import FLAGS, OperandParser, Parse
 from kgen.emulate.llvm.frontend.control_instructions import ControlParser
 from kgen.emulate.llvm.frontend.lexer import symbol, words
 from kgen.emulate.llvm.frontend.memory_instructions import MemoryParser
-from kgen.emulate.llvm.frontend.module import Constant, LlvmInstruction
+from kgen.emulate.llvm.frontend.module import Constant, Fields, LlvmInstruction
 from kgen.emulate.llvm.types import I1, Aggregate, LlvmVector, value_shape
 
 _BINARY = frozenset(
@@ -39,9 +37,9 @@ class InstructionParser:
             **dict.fromkeys(("icmp", "fcmp"), self._compare),
             **MemoryParser(operands).parsers,
             **ControlParser(operands).parsers,
-            "extractelement": self._plain,
+            "extractelement": self._extractelement,
             "extractvalue": self._extractvalue,
-            "insertelement": self._plain,
+            "insertelement": self._insertelement,
             "insertvalue": self._insertvalue,
             "select": self._select,
             "shufflevector": self._shufflevector,
@@ -61,16 +59,14 @@ class InstructionParser:
         parser = self._parsers.get(opcode)
         if parser is None:
             # Decoding reports it as unknown; the parser only skips it.
-            instruction = LlvmInstruction(opcode=opcode, line=line, result=result)
             while t.kind != "end" and t.line == line:
                 t.next()
-            return instruction
-        flags = self._flags()
-        instruction = parser(opcode, line, result)
+            return LlvmInstruction(opcode=opcode, line=line, result=result)
+        flags, fields = self._flags(), parser()
         mmra = self._skip_trailing()
-        if mmra or flags:
-            return replace(instruction, mmra=mmra, flags=flags)
-        return instruction
+        return LlvmInstruction(
+            opcode=opcode, line=line, result=result, flags=flags, mmra=mmra, **fields
+        )
 
     def _flags(self) -> frozenset[str]:
         """Skip flags; return those that promise no overflow."""
@@ -103,71 +99,54 @@ class InstructionParser:
             else:
                 return mmra
 
-    def _binary(self, opcode: str, line: int, result: str) -> LlvmInstruction:
+    def _binary(self) -> Fields:
         type_ = self.operands.type()
         left = self.operands.operand(type_)
         self.tokens.expect(",")
         operands = (left, self.operands.operand(type_))
-        return LlvmInstruction(
-            opcode=opcode, line=line, result=result, type=type_, operands=operands
-        )
+        return Fields(type=type_, operands=operands)
 
-    def _unary(self, opcode: str, line: int, result: str) -> LlvmInstruction:
+    def _unary(self) -> Fields:
         operand = self.operands.typed_operand()
-        return LlvmInstruction(
-            opcode=opcode, line=line, result=result, type=operand.type, operands=(operand,)
-        )
+        return Fields(type=operand.type, operands=(operand,))
 
-    def _cast(self, opcode: str, line: int, result: str) -> LlvmInstruction:
+    def _cast(self) -> Fields:
         operand = self.operands.typed_operand()
         self.tokens.expect("to")
         type_ = self.operands.type()
-        return LlvmInstruction(
-            opcode=opcode, line=line, result=result, type=type_, operands=(operand,)
-        )
+        return Fields(type=type_, operands=(operand,))
 
-    def _compare(self, opcode: str, line: int, result: str) -> LlvmInstruction:
+    def _compare(self) -> Fields:
         predicate = self.tokens.next()
         type_ = self.operands.type()
         left = self.operands.operand(type_)
         self.tokens.expect(",")
         right = self.operands.operand(type_)
-        return LlvmInstruction(
-            opcode=opcode,
-            line=line,
-            result=result,
+        return Fields(
             type=LlvmVector(type_.lanes, I1) if value_shape(type_) else I1,
             operands=(left, right),
             predicate=predicate,
         )
 
-    def _select(self, opcode: str, line: int, result: str) -> LlvmInstruction:
+    def _select(self) -> Fields:
         operands = tuple(self.operands.typed_operands())
-        return LlvmInstruction(
-            opcode=opcode, line=line, result=result, type=operands[1].type, operands=operands
-        )
+        return Fields(type=operands[1].type, operands=operands)
 
-    def _plain(self, opcode: str, line: int, result: str) -> LlvmInstruction:
+    def _extractelement(self) -> Fields:
         operands = tuple(self.operands.typed_operands())
-        vector = operands[0].type
-        return LlvmInstruction(
-            opcode=opcode,
-            line=line,
-            result=result,
-            type=vector.element if opcode == "extractelement" else vector,
-            operands=operands,
-        )
+        return Fields(type=operands[0].type.element, operands=operands)
 
-    def _shufflevector(self, opcode: str, line: int, result: str) -> LlvmInstruction:
+    def _insertelement(self) -> Fields:
+        operands = tuple(self.operands.typed_operands())
+        return Fields(type=operands[0].type, operands=operands)
+
+    def _shufflevector(self) -> Fields:
         first, second, mask = self.operands.typed_operands()
         assert isinstance(mask, Constant)
         elements = mask.value if mask.kind == "list" else ()
         assert isinstance(elements, tuple)
         indices = tuple(e.value if e.kind == "int" else -1 for e in elements)
-        return LlvmInstruction(
-            opcode=opcode,
-            line=line,
-            result=result,
+        return Fields(
             type=LlvmVector(mask.type.lanes, first.type.element),
             operands=(first, second),
             indices=indices or (0,) * mask.type.lanes,
@@ -181,31 +160,17 @@ class InstructionParser:
             indices.append(t.integer())
         return tuple(indices)
 
-    def _extractvalue(self, opcode: str, line: int, result: str) -> LlvmInstruction:
+    def _extractvalue(self) -> Fields:
         operand = self.operands.typed_operand()
         indices = self._indices()
         type_ = operand.type
         for index in indices:
             assert isinstance(type_, Aggregate)
             type_ = type_.field(index)
-        return LlvmInstruction(
-            opcode=opcode,
-            line=line,
-            result=result,
-            type=type_,
-            operands=(operand,),
-            indices=indices,
-        )
+        return Fields(type=type_, operands=(operand,), indices=indices)
 
-    def _insertvalue(self, opcode: str, line: int, result: str) -> LlvmInstruction:
+    def _insertvalue(self) -> Fields:
         operand = self.operands.typed_operand()
         self.tokens.expect(",")
         value = self.operands.typed_operand()
-        return LlvmInstruction(
-            opcode=opcode,
-            line=line,
-            result=result,
-            type=operand.type,
-            operands=(operand, value),
-            indices=self._indices(),
-        )
+        return Fields(type=operand.type, operands=(operand, value), indices=self._indices())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kgen.emulate.llvm.frontend.constants import OperandParser, Parse
 from kgen.emulate.llvm.frontend.lexer import words
-from kgen.emulate.llvm.frontend.module import LlvmInstruction, Operand
-from kgen.emulate.llvm.types import I1, LlvmVector, Pointer, Struct
+from kgen.emulate.llvm.frontend.module import Fields, Operand
+from kgen.emulate.llvm.types import I1, LlvmType, LlvmVector, Pointer, Struct
 
 _ORDERINGS = tuple(words("unordered monotonic acquire release acq_rel seq_cst"))
 _STRENGTH = ("", *_ORDERINGS).index
@@ -26,7 +26,7 @@ class MemoryParser:
             "store": self.store,
         }
 
-    def getelementptr(self, opcode: str, line: int, result: str) -> LlvmInstruction:
+    def getelementptr(self) -> Fields:
         if self.tokens.accept("inrange"):
             self.tokens.skip_brackets()
         source = self.operands.type()
@@ -34,16 +34,13 @@ class MemoryParser:
         operands = tuple(self.operands.typed_operands())
         lanes = max(operand.type.lanes for operand in operands)
         pointer = operands[0].type.element
-        return LlvmInstruction(
-            opcode=opcode,
-            line=line,
-            result=result,
+        return Fields(
             type=LlvmVector(lanes, pointer) if lanes else pointer,
             operands=operands,
             source_type=source,
         )
 
-    def _atomic_words(self) -> tuple[str, str]:
+    def _order(self) -> Fields:
         """Skip ``atomic``, ``volatile``, ``weak``, the scope and the orderings; return the scope
         and the strongest ordering."""
         t = self.tokens
@@ -58,39 +55,25 @@ class MemoryParser:
             elif t.text in _MODIFIERS:
                 t.next()
             else:
-                return scope, ordering
+                return Fields(scope=scope, ordering=ordering)
 
-    def load(self, opcode: str, line: int, result: str) -> LlvmInstruction:
-        self._atomic_words()
+    def _order_and_alignment(self, type_: LlvmType) -> Fields:
+        """Parse the end of an access to a value of a type."""
+        return self._order() | Fields(align=self.operands.alignment(type_))
+
+    def load(self) -> Fields:
+        self._order()
         type_ = self.operands.type()
         self.tokens.expect(",")
-        pointer = self.operands.typed_operand()
-        scope, ordering = self._atomic_words()
-        return LlvmInstruction(
-            opcode=opcode,
-            scope=scope,
-            ordering=ordering,
-            line=line,
-            result=result,
-            type=type_,
-            operands=(pointer,),
-            align=self.operands.alignment(type_),
-        )
+        operands = (self.operands.typed_operand(),)
+        return Fields(type=type_, operands=operands) | self._order_and_alignment(type_)
 
-    def store(self, opcode: str, line: int, result: str) -> LlvmInstruction:
-        self._atomic_words()
+    def store(self) -> Fields:
+        self._order()
         value, pointer = self.operands.typed_operands()
-        scope, ordering = self._atomic_words()
-        return LlvmInstruction(
-            opcode=opcode,
-            scope=scope,
-            ordering=ordering,
-            line=line,
-            operands=(value, pointer),
-            align=self.operands.alignment(value.type),
-        )
+        return Fields(operands=(value, pointer)) | self._order_and_alignment(value.type)
 
-    def alloca(self, opcode: str, line: int, result: str) -> LlvmInstruction:
+    def alloca(self) -> Fields:
         """Parse ``alloca <type> [, <ty> <count>] [, align n] [, addrspace(n)]``."""
         t = self.tokens
         t.accept("inalloca")
@@ -110,49 +93,21 @@ class MemoryParser:
                 pointer = parsed
             else:
                 operands = (self.operands.typed_operand(),)
-        return LlvmInstruction(
-            opcode=opcode,
-            line=line,
-            result=result,
-            type=pointer,
-            operands=operands,
-            source_type=type_,
-            align=align,
-        )
+        return Fields(type=pointer, operands=operands, source_type=type_, align=align)
 
-    def fence(self, opcode: str, line: int, result: str) -> LlvmInstruction:
-        scope, ordering = self._atomic_words()
-        return LlvmInstruction(opcode=opcode, line=line, scope=scope, ordering=ordering)
+    def fence(self) -> Fields:
+        return self._order()
 
-    def atomicrmw(self, opcode: str, line: int, result: str) -> LlvmInstruction:
-        self._atomic_words()
+    def atomicrmw(self) -> Fields:
+        self._order()
         predicate = self.tokens.next()
         pointer, value = self.operands.typed_operands()
-        scope, ordering = self._atomic_words()
-        return LlvmInstruction(
-            opcode=opcode,
-            scope=scope,
-            ordering=ordering,
-            line=line,
-            result=result,
-            type=value.type,
-            operands=(pointer, value),
-            predicate=predicate,
-            align=self.operands.alignment(value.type),
-        )
+        found = Fields(type=value.type, operands=(pointer, value), predicate=predicate)
+        return found | self._order_and_alignment(value.type)
 
-    def cmpxchg(self, opcode: str, line: int, result: str) -> LlvmInstruction:
-        self._atomic_words()
+    def cmpxchg(self) -> Fields:
+        self._order()
         operands = tuple(self.operands.typed_operands())
-        scope, ordering = self._atomic_words()
         type_ = operands[1].type
-        return LlvmInstruction(
-            opcode=opcode,
-            scope=scope,
-            ordering=ordering,
-            line=line,
-            result=result,
-            type=Struct((type_, I1)),
-            operands=operands,
-            align=self.operands.alignment(type_),
-        )
+        found = Fields(type=Struct((type_, I1)), operands=operands)
+        return found | self._order_and_alignment(type_)

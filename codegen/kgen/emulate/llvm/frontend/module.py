@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypedDict
 
 from kgen.emulate.llvm.types import VOID, LlvmType
 from kgen_runtime.values import frozen
@@ -75,6 +76,21 @@ class LlvmInstruction:
     @property
     def is_atomic(self) -> bool:
         return bool(self.ordering)
+
+
+class Fields(TypedDict, total=False):
+    """Fields of an :class:`LlvmInstruction` that are parsed after its opcode."""
+
+    type: LlvmType
+    operands: tuple[Operand, ...]
+    labels: tuple[str, ...]
+    predicate: str
+    scope: str
+    ordering: str
+    source_type: LlvmType
+    indices: tuple[int, ...]
+    align: int
+    callee: str
 
 
 @frozen
