@@ -400,7 +400,7 @@ def _limbs(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     table.put(nc=rounded_up(table["most_nc"], table["nr"]), pack_a=1, pack_b=0)
     table.put(mc=balanced(spec.m, table["most_mc"], table["mr"]), kc=limb_parts.shared_k(spec))
     rows, vectors = table["mr"], table["nr"] // lanes
-    waiting = limbs * rows * vectors * bool(found.widen)
+    waiting = limbs * rows * vectors * bool(found.adds_pairs)
     needed = limb_parts.limb_registers(limbs, rows, vectors) + waiting
     row = limb_parts.limbs_scratch(spec) + table["nc"] * spec.accumulate.itemsize
     fits = (needed <= target.limits["vector_registers"]) & (table["nr"] % lanes == 0)

@@ -228,17 +228,16 @@ class BlisPlan(TiledPlan):
     @cached_property
     def loop(self) -> TileLoop:
         _, row, column = self.tensors.b_strides
-        _, a_m, a_k = self.tensors.a_strides
-        windows = self.a_pack.windows
+        windows, packs_b = self.a_pack.windows, self.schedule.pack_b
+        packed = self.schedule.pack_a or windows
+        a_m, a_k = self.a_pack.steps if packed else self.tensors.a_strides[1:]
         return self.tile_loop(
-            a=self.a_pack.steps if self.schedule.pack_a or windows else (a_m, a_k),
-            b_row=self.b_pack.pack_row if self.schedule.pack_b else row,
-            b_step=self.b_pack.vector.bytes
-            if self.schedule.pack_b
-            else self.compute.count * column,
+            a_m=a_m,
+            a_k=a_k,
+            b_row=self.b_pack.pack_row if packs_b else row,
+            b_step=self.b_pack.vector.bytes if packs_b else self.compute.count * column,
             steps=self.blocking.k.size,
             step=PAIR if self.pairs else 1,
-            depth=1,
             inside=None if windows is None or self.pairs else depth_inside(windows.conv),
             in_place=self.a_pack.image_rows is not None,
         )

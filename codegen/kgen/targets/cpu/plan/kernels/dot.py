@@ -149,15 +149,14 @@ class DotPlan(TiledPlan):
 
     @cached_property
     def loop(self) -> TileLoop:
-        row = self.a_pack.row if self.schedule.pack_a else self.tensors.a_strides[1]
         in_place = self.compute.count * self.tensors.b_strides[2]
         groups = -(-self.blocking.k.first // self.dot.group)
         return self.tile_loop(
-            a=(row, GROUP_BYTES),
+            a_m=self.a_pack.row if self.schedule.pack_a else self.tensors.a_strides[1],
+            a_k=GROUP_BYTES,
             b_row=self.b_groups.row_stride,
             b_step=self.b_groups.packed.bytes if self.schedule.pack_b else in_place,
             steps=self.blocking.k.operand("%groups.all", groups),
-            step=1,
             depth=self.dot.group,
         )
 

@@ -179,12 +179,12 @@ class InnerPlan(TiledPlan):
         _, row, column = self.tensors.b_strides
         _, a_m, a_k = self.tensors.a_strides
         loop = self.tile_loop(
-            a=(a_m, a_k),
+            a_m=a_m,
+            a_k=a_k,
             b_row=row,
             b_step=self.compute.count * column,
             steps=str(self.k_steps.unrolled),
             step=self.k_steps.step,
-            depth=1,
         )
         if self.transposed is None:
             return loop

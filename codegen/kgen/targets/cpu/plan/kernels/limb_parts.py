@@ -5,15 +5,13 @@ The parts are the supported operands, instructions, blocks of A, vectors of B, a
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from kgen.spec import ConstantOperand, DType, Matmul
 from kgen.spec.choices import BType
 from kgen.targets.base import Target
 from kgen.targets.contraction.implicit_gemm import are_windows
 from kgen.targets.cpu.plan.amx.tiles import tile_product
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
-from kgen.targets.cpu.plan.tiles.dots import VPDPBUSD, VPMADDWD
+from kgen.targets.cpu.plan.tiles.dots import VPDPBUSD, VPMADDUBSW, Dot
 from kgen.targets.powers_of_two import RoundingUnit
 from kgen_runtime.blocks import BLOCK
 from kgen_runtime.values import frozen
@@ -40,41 +38,21 @@ HALF_OF_BYTES = 128
 UNIT_BYTES = 4
 
 
-@frozen
-class LimbDot:
-    """Instruction that multiplies unsigned bytes of B with signed bytes of A. Without `widen`, it
-    adds four products to a 32-bit sum. With `widen`, it adds two products to a 16-bit sum, and
-    after the eight additions of a block, `widen` adds pairs of these to 32 bits."""
-
-    mnemonic: str
-    intrinsic: str
-    widen: str = ""
-    features: Collection[str] = ()
-
-
-def _vnni(feature: str, nbytes: int) -> LimbDot:
-    dot = VPDPBUSD.of(feature, nbytes)
-    return LimbDot(mnemonic=dot.mnemonic, intrinsic=dot.intrinsic, features=dot.features)
-
-
-def _pairs(nbytes: int, intrinsic: str) -> LimbDot:
-    """Return VPMADDUBSW, which adds two products to a saturated 16-bit sum (Intel SDM volume 2).
-    The sums of a block do not saturate: 8 x 2 x 15 x 128 is below 2^15."""
-    widen = VPMADDWD.intrinsics[nbytes]
-    return LimbDot(mnemonic="vpmaddubsw", intrinsic=intrinsic, widen=widen)
-
-
-#: Feature, instruction, and types of B that do not overflow its sums. A kernel uses the first
-#: instruction that the target supports.
-LIMB_DOTS: tuple[tuple[str, LimbDot, tuple[BType, ...]], ...] = (
-    ("avx512_vnni", _vnni("avx512_vnni", 64), (BType.S8, BType.S4)),
-    ("avx512bw", _pairs(64, "llvm.x86.avx512.pmaddubs.w.512"), (BType.S4,)),
-    ("avx_vnni", _vnni("avx_vnni", 32), (BType.S8, BType.S4)),
-    ("avx2", _pairs(32, "llvm.x86.avx2.pmadd.ub.sw"), (BType.S4,)),
+#: Feature, bytes of vectors and instruction, and types of B that do not overflow its sums; a kernel
+#: uses the first instruction that the target supports. 16-bit sums of VPMADDUBSW do not saturate in
+#: a block of s4: 8 x 2 x 15 x 128 is below 2^15.
+LIMB_DOTS: tuple[tuple[str, Dot, tuple[BType, ...]], ...] = tuple(
+    (feature, dot.of(feature, nbytes), types)
+    for feature, nbytes, dot, types in (
+        ("avx512_vnni", 64, VPDPBUSD, (BType.S8, BType.S4)),
+        ("avx512bw", 64, VPMADDUBSW, (BType.S4,)),
+        ("avx_vnni", 32, VPDPBUSD, (BType.S8, BType.S4)),
+        ("avx2", 32, VPMADDUBSW, (BType.S4,)),
+    )
 )
 
 
-def limb_dot(spec: Matmul, target: Target) -> LimbDot | None:
+def limb_dot(spec: Matmul, target: Target) -> Dot | None:
     """Return the instruction for a constant B and an f32 A contiguous along K; None without one."""
     if (
         ConstantOperand.B not in spec.constant

@@ -11,7 +11,7 @@ tiny numbers are multiplied in f32, slowly.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import ClassVar
 
@@ -29,6 +29,7 @@ from kgen.targets.cpu.plan.cpu_plan import (
 from kgen.targets.cpu.plan.kernels import limb_parts as parts
 from kgen.targets.cpu.plan.matmul import MatmulPlan
 from kgen.targets.cpu.plan.packing.panel import PanelFormat
+from kgen.targets.cpu.plan.tiles.dots import Dot
 from kgen.targets.cpu.plan.tiles.tile import RegisterTile, Row, tile
 from kgen.targets.cpu.plan.vectors import Access, Vector, VectorPart, vector_parts
 from kgen.targets.device import Multiplied
@@ -44,7 +45,7 @@ class LimbsPlan(MatmulPlan):
     half_block: ClassVar[RoundingUnit] = parts.HALF_BLOCK
 
     schedule: LimbsMatmul
-    limb_dot: parts.LimbDot
+    dot: Dot
 
     @property
     def multiplied(self) -> Multiplied:
@@ -66,7 +67,7 @@ class LimbsPlan(MatmulPlan):
     @property
     def sums(self) -> Vector:
         """Vector that the instruction adds to, or writes."""
-        return self.words if self.limb_dot.widen else self.compute.of("i32")
+        return self.words if self.dot.adds_pairs else self.compute.of("i32")
 
     @property
     def constants(self) -> parts.LimbConstants:
@@ -208,7 +209,7 @@ class LimbsPlan(MatmulPlan):
         """Return the sums of limbs of a block: names, start values, and values after a turn."""
 
         def start(row: Row, limb: parts.Limb) -> str:
-            starts = limb.starts and not self.limb_dot.widen
+            starts = limb.starts and not self.dot.adds_pairs
             return f"%{row.name}.{limb.name}.start" if starts else "zeroinitializer"
 
         pairs = itertools.product(tile.sums, self.limbs)
@@ -246,15 +247,11 @@ class LimbsPlan(MatmulPlan):
     @property
     def notes(self) -> tuple[str, ...]:
         return (
-            f"byte products by {self.limb_dot.mnemonic}: A is in block floating point, each block "
+            f"byte products by {self.dot.mnemonic}: A is in block floating point, each block "
             f"of {self.schedule.kc} of K with one exponent and {len(self.limbs)} signed bytes per "
             "element; a task computes an mc x nc block of out, panels of nr columns of B times mr "
             "rows of A",
         )
-
-    @property
-    def own_features(self) -> Collection[str]:
-        return self.limb_dot.features
 
     @property
     def masked_accesses(self) -> set[Vector]:
@@ -284,5 +281,4 @@ def plan_limbs(spec: Matmul, target: Target, schedule: LimbsMatmul) -> LimbsPlan
     fields = f"mr={schedule.mr} with nr={schedule.nr}"
     check_registers(target, needed, fields, f"mr=1, nr={lanes}")
     compute = Vector(count=lanes, scalar="float")
-    plan = LimbsPlan.of(spec, target, schedule, compute, mainloop="limbs", limb_dot=dot)
-    return plan
+    return LimbsPlan.of(spec, target, schedule, compute, mainloop="limbs", dot=dot)

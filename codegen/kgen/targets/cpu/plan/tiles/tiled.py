@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import cached_property
+from typing import Any
 
 from kgen.errors import ScheduleError
 from kgen.schedule import AheadMatmul, BlockedMatmul, CpuMatmul, DotMatmul, WinogradMatmul
@@ -189,19 +190,9 @@ class TiledPlan(MatmulPlan):
     @abstractmethod
     def loop(self) -> TileLoop: ...
 
-    def tile_loop(
-        self,
-        *,
-        a: tuple[int, int],
-        b_row: int,
-        b_step: int,
-        steps: str,
-        step: int,
-        depth: int,
-        inside: DepthInside | None = None,
-        in_place: bool = False,
-    ) -> TileLoop:
-        """Return the loop; `a` has the bytes from one row of A and one step of K to the next."""
+    def tile_loop(self, *, in_place: bool = False, depth: int = 1, **fields: Any) -> TileLoop:
+        """Return the loop with pointers to the current block of A and B, and with B's strides. With
+        `in_place`, tiles read windows from the row of an image."""
         a_block, b_block = self.tensors.a_origin.base, self.tensors.b_origin.base
         if self.blocking.k.is_split:
             a_block, b_block = "%a.k", "%b.k"
@@ -209,16 +200,10 @@ class TiledPlan(MatmulPlan):
             a_block=a_block,
             b_block=b_block,
             a_tiles=IMAGE_ROW if in_place else "%a.pack" if self.schedule.pack_a else a_block,
-            a_m=a[0],
-            a_k=a[1],
-            b_row=b_row,
             b_in_rows=depth * self.tensors.b_strides[1],
             b_column=self.tensors.b_strides[2],
-            b_step=b_step,
-            steps=steps,
-            step=step,
             depth=depth,
-            inside=inside,
+            **fields,
         )
 
     @property
