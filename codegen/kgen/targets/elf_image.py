@@ -9,7 +9,8 @@ disassemblers, debuggers and profilers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+import struct
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +19,11 @@ from kgen.targets import elf
 from kgen.targets.elf import ElfFile, ElfSymbol, Relocation, Section
 from kgen_runtime.values import frozen
 
-#: Resolve a relocation in the bytes of its section: the address that it means (S + A), and its own.
-Patch = Callable[[bytearray, Relocation, int, int], None]
+#: Resolve a relocation in the bytes of its section: the relocation's offset, the address that it
+#: means (S + A), and its own address (P).
+Write = Callable[[bytearray, int, int, int], None]
+#: Functions that resolve each type of relocation.
+Writers = Mapping[int, Write]
 
 
 @frozen
@@ -53,6 +57,49 @@ class OutputSection:
         return self.offset + len(self.data)
 
 
+def relative32(data: bytearray, at: int, value: int, position: int) -> None:
+    struct.pack_into("<i", data, at, value - position)
+
+
+def relative64(data: bytearray, at: int, value: int, position: int) -> None:
+    struct.pack_into("<q", data, at, value - position)
+
+
+def link(
+    data: bytes,
+    layout: FileLayout,
+    machines: Mapping[int, Writers],
+    dropped: Collection[str] = (),
+) -> bytes:
+    """Return the shared object (ET_DYN) of a relocatable object for one of the `machines`, without
+    the sections that are `dropped`.
+
+    Raises AssembleError for an object that is not self-contained: undefined symbols, writable data
+    or a relocation of another type.
+    """
+    source = elf.read(data)
+    inputs = [s for s in source.sections if s.has(elf.SHF_ALLOC) and s.size]
+    inputs = [s for s in inputs if s.name not in dropped]
+    check(source, inputs, machines)
+    notes = [s for s in inputs if s.type == elf.SHT_NOTE]
+    code = [s for s in inputs if s.has(elf.SHF_EXECINSTR)]
+    exported = [s for s in source.symbols if s.exported]
+    image = Image(layout, notes=len(notes))
+    image.keep(notes, alignment=4)
+    image.add_dynamic_symbols(exported)
+    image.keep(s for s in inputs if s not in notes and s not in code)
+    image.next_page()
+    image.keep(code, alignment=layout.code_alignment)
+    image.next_page()
+    image.add_dynamic_section()
+    for relocation in source.relocations:
+        if output := image.kept.get(relocation.section):
+            value = image.address(relocation.symbol) + relocation.addend
+            resolve(output, relocation, value, machines[source.machine])
+    image.named(".dynsym").data[:] = image.symbol_table(exported)
+    return image.write(source)
+
+
 def check(source: ElfFile, inputs: Iterable[Section], machines: Collection[int]) -> None:
     """Raise AssembleError unless an object for one of the machines is self-contained, and its
     loaded sections are read-only."""
@@ -72,27 +119,17 @@ def check(source: ElfFile, inputs: Iterable[Section], machines: Collection[int])
             )
 
 
-def shared_object(
-    source: ElfFile, inputs: Sequence[Section], layout: FileLayout, patch: Patch
-) -> bytes:
-    """Return the shared object (ET_DYN) of an object's loaded sections."""
-    notes = [s for s in inputs if s.type == elf.SHT_NOTE]
-    code = [s for s in inputs if s.has(elf.SHF_EXECINSTR)]
-    exported = [s for s in source.symbols if s.exported]
-    image = Image(layout, notes=len(notes))
-    image.keep(notes, alignment=4)
-    image.add_dynamic_symbols(exported)
-    image.keep(s for s in inputs if s not in notes and s not in code)
-    image.next_page()
-    image.keep(code, alignment=layout.code_alignment)
-    image.next_page()
-    image.add_dynamic_section()
-    for relocation in source.relocations:
-        if output := image.kept.get(relocation.section):
-            value = image.address(relocation.symbol) + relocation.addend
-            patch(output.data, relocation, value, output.address + relocation.offset)
-    image.named(".dynsym").data[:] = image.symbol_table(exported)
-    return image.write(source)
+def resolve(output: OutputSection, relocation: Relocation, value: int, writers: Writers) -> None:
+    """Resolve a relocation, which means the address `value`, in the bytes of its section."""
+    if (write := writers.get(relocation.type)) is None:
+        name = relocation.symbol.name
+        raise AssembleError(f"relocation type {relocation.type} of {name} is not supported")
+    position = output.address + relocation.offset
+    try:
+        write(output.data, relocation.offset, value, position)
+    except struct.error:
+        far = value - position
+        raise AssembleError(f"a distance of {far} bytes is too far to link") from None
 
 
 class Image:

@@ -9,41 +9,26 @@ from __future__ import annotations
 
 import struct
 
-from kgen.errors import AssembleError
-from kgen.targets import elf
-from kgen.targets.elf import Relocation
-from kgen.targets.elf_image import FileLayout, check, shared_object
+from kgen.targets import elf_image
+from kgen.targets.elf_image import FileLayout, relative32, relative64
 
 EM_AMDGPU = 224
 #: Kernels are aligned to 256 bytes, which their descriptors promise.
 LAYOUT = FileLayout(page=0x1000, code_alignment=256, has_phdr=True)
-#: Relocations (AMDGPUUsage, "Relocation Records"), all of them relative: S + A - P.
-R_REL32, R_REL64, R_REL32_LO, R_REL32_HI = 4, 5, 10, 11
+
+
+def low32(data: bytearray, at: int, value: int, position: int) -> None:
+    struct.pack_into("<I", data, at, value - position & 0xFFFFFFFF)
+
+
+def high32(data: bytearray, at: int, value: int, position: int) -> None:
+    struct.pack_into("<I", data, at, value - position >> 32 & 0xFFFFFFFF)
+
+
+#: R_AMDGPU_REL32, REL64, REL32_LO and REL32_HI (AMDGPUUsage, "Relocation Records").
+WRITERS = {EM_AMDGPU: {4: relative32, 5: relative64, 10: low32, 11: high32}}
 
 
 def link(data: bytes) -> bytes:
-    """Return the loadable code object (ET_DYN) of a relocatable object.
-
-    Raises AssembleError for an object that is not self-contained: undefined symbols, writable data
-    or a relocation that kernels do not need.
-    """
-    source = elf.read(data)
-    loaded = [s for s in source.sections if s.has(elf.SHF_ALLOC) and s.size]
-    check(source, loaded, (EM_AMDGPU,))
-    return shared_object(source, loaded, LAYOUT, patch)
-
-
-def patch(data: bytearray, relocation: Relocation, value: int, position: int) -> None:
-    """Resolve a relocation in the bytes of its section: `value` is S + A, `position` P."""
-    at, distance = relocation.offset, value - position
-    if relocation.type == R_REL64:
-        struct.pack_into("<q", data, at, distance)
-    elif relocation.type == R_REL32:
-        struct.pack_into("<i", data, at, distance)
-    elif relocation.type == R_REL32_LO:
-        struct.pack_into("<I", data, at, distance & 0xFFFFFFFF)
-    elif relocation.type == R_REL32_HI:
-        struct.pack_into("<I", data, at, distance >> 32 & 0xFFFFFFFF)
-    else:
-        name = relocation.symbol.name
-        raise AssembleError(f"relocation type {relocation.type} of {name} is not supported")
+    """Return the loadable code object. Raises AssembleError for code that is not self-contained."""
+    return elf_image.link(data, LAYOUT, WRITERS)

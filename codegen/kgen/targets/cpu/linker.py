@@ -11,12 +11,9 @@ and position-independent code. Sources: System V ABI, AMD64 supplement, table 4.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 
-from kgen.errors import AssembleError
-from kgen.targets import elf
-from kgen.targets.elf import Relocation
-from kgen.targets.elf_image import FileLayout, check, shared_object
+from kgen.targets import elf_image
+from kgen.targets.elf_image import FileLayout, Write, relative32, relative64
 
 EM_X86_64, EM_AARCH64 = 62, 183
 #: 64 KiB is aarch64's largest page.
@@ -24,39 +21,10 @@ LAYOUT = FileLayout(page=0x10000, alignment=16)
 #: Frame descriptions serve debuggers and exceptions; a kernel raises none.
 DROPPED = (".eh_frame", ".note.GNU-stack")
 
-#: (data, offset, value S + A, position P)
-Write = Callable[[bytearray, int, int, int], None]
-
 
 def link(data: bytes) -> bytes:
     """Return the shared object. Raises AssembleError for code that is not self-contained."""
-    source = elf.read(data)
-    loaded = [s for s in source.sections if s.has(elf.SHF_ALLOC) and s.size]
-    loaded = [s for s in loaded if s.name not in DROPPED]
-    writers = WRITERS.get(source.machine, {})
-    check(source, loaded, WRITERS)
-
-    def patch(data: bytearray, relocation: Relocation, value: int, position: int) -> None:
-        if (write := writers.get(relocation.type)) is None:
-            raise AssembleError(
-                f"the linker does not know relocation type {relocation.type} of machine "
-                f"{source.machine}"
-            )
-        try:
-            write(data, relocation.offset, value, position)
-        except struct.error:
-            far = value - position
-            raise AssembleError(f"a distance of {far} bytes is too far to link") from None
-
-    return shared_object(source, loaded, LAYOUT, patch)
-
-
-def relative32(data: bytearray, at: int, value: int, position: int) -> None:
-    struct.pack_into("<i", data, at, value - position)
-
-
-def relative64(data: bytearray, at: int, value: int, position: int) -> None:
-    struct.pack_into("<q", data, at, value - position)
+    return elf_image.link(data, LAYOUT, WRITERS, DROPPED)
 
 
 def branch26(data: bytearray, at: int, value: int, position: int) -> None:
