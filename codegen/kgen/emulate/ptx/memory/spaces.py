@@ -119,12 +119,7 @@ class GlobalMemory:
         if number is None:
             return self._load_several(address, settled, size, count, mask, how)
         index = self.locate(number, address, settled, size * count, mask, "load")
-        if self.order is not None:
-            self.order.accessed(
-                GlobalAccess(
-                    buffer=number, index=index, nbytes=size * count, mask=mask, how=how, reads=True
-                )
-            )
+        self._accessed(number, index, size * count, mask, how, reads=True)
         view = elements(self.buffers[number], size, count)
         if count == 1:
             return [view.reshape(-1).take(index, mode="clip")]
@@ -145,14 +140,10 @@ class GlobalMemory:
         if not self.buffers[number].flags.writeable:
             lanes = np.ones((1, 1, 1), bool) if mask is None else mask
             raise Violation("out-of-bounds", "store to a read-only buffer", lanes, address)
-        if self.order is not None:
+        stored = None
+        if self.order is not None and not self.order.machine.launch.strict:
             stored = partial(self._stored, number, index, values, size)
-            self.order.accessed(
-                GlobalAccess(
-                    buffer=number, index=index, nbytes=size * len(values), mask=mask, how=how,
-                    writes=True, stored=None if self.order.machine.launch.strict else stored,
-                )
-            )  # fmt: skip
+        self._accessed(number, index, size * len(values), mask, how, writes=True, stored=stored)
         scatter(elements(self.buffers[number], size, len(values)), index, values, mask)
 
     def by_buffer(self, address: Array, mask: Mask) -> list[Mask]:
@@ -176,13 +167,7 @@ class GlobalMemory:
         settled = settle(address, mask)
         number = int(settled.flat[0] >> WINDOW_BITS) - 1
         index = self.locate(number, address, settled, size, mask, "atomic")
-        if self.order is not None:
-            self.order.accessed(
-                GlobalAccess(
-                    buffer=number, index=index, nbytes=size, mask=mask, how=how, reads=True,
-                    writes=True,
-                )
-            )  # fmt: skip
+        self._accessed(number, index, size, mask, how, reads=True, writes=True)
         return elements(self.buffers[number], size, 1).reshape(-1), index
 
     def check_load(self, address: Array, nbytes: int, mask: Mask) -> None:
@@ -192,13 +177,17 @@ class GlobalMemory:
             inside = settle(settled, part)
             number = int(inside.flat[0] >> WINDOW_BITS) - 1
             index = self.locate(number, address, inside, nbytes, part, "load")
-            if self.order is not None:
-                self.order.accessed(
-                    GlobalAccess(
-                        buffer=number, index=index, nbytes=nbytes, mask=part, how=WEAK, reads=True,
-                        later=True,
-                    )
-                )  # fmt: skip
+            self._accessed(number, index, nbytes, part, WEAK, reads=True, later=True)
+
+    def _accessed(
+        self, number: int, index: Array, nbytes: int, mask: Mask, how: Semantics, **kinds: Any
+    ) -> None:
+        """Report an access to a buffer to the check of its order."""
+        if self.order is not None:
+            access = GlobalAccess(
+                buffer=number, index=index, nbytes=nbytes, mask=mask, how=how, **kinds
+            )
+            self.order.accessed(access)
 
     def locate(
         self, number: int, address: Array, settled: Array, nbytes: int, mask: Mask, what: str
