@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import cached_property
 
 from kgen.ops import Expression
@@ -88,47 +88,22 @@ class RowPhases:
             cuts = self.aligned_cuts(phase.name)
         else:
             cuts = cuts_of(phase.name, self.run, self.ends)
-        found = self._phase(phase, cuts, row_values.lines, known, kept)
+        code = PhaseCode(rows=self, phase=phase, known=known, kept=kept)
+        found = code.plan(cuts, row_values.lines)
         known |= {fold.step: f"%row.{fold.name}" for fold in each.folds}
         return found
-
-    def _phase(
-        self,
-        phase: RowPhase,
-        cuts: Sequence[Cut],
-        row_values: Sequence[str],
-        known: Mapping[Expression, str],
-        kept: Mapping[Expression, int],
-    ) -> PhasePlan:
-        """Return the plan of a phase; its vectors are those of `cuts` if it folds or stores."""
-        stretches: list[Stretch] = []
-        several = self.has_lines
-        identities = tuple(map(self.start, phase.folds))
-        names = tuple(accumulator(f"{phase.name}.line", fold) for fold in phase.folds)
-        totals = names if several else identities
-        for cut in cuts if phase.folds or self.row.whole_outputs else ():
-            stretches.append(self._stretch(phase, cut, totals, known, kept))
-            totals = stretches[-1].totals
-        rounding, results = self._results(phase, self.row.reduced_outputs, known, "%row")
-        return PhasePlan(
-            phase=phase,
-            row_values=(*row_values, *rounding),
-            results_of_row=results,
-            stretches=tuple(stretches),
-            carried=tuple(zip(names, identities, totals, strict=True)) if several else (),
-            exchange=tuple(self._finish(phase, names if several else totals, known)),
-        )
 
     def combined(
         self, phase: RowPhase, partial: Sequence[PartialResult], known: dict[Expression, str]
     ) -> PhasePlan:
         """Return the phase that combines tasks' partial results, and add its folds to `known`."""
         vectors = dict.fromkeys(result.prefix(phase) for result in partial)
-        lines, totals = self._join(phase, list(vectors), known, everything=True)
+        code = PhaseCode(rows=self, phase=phase, known=known)
+        lines, totals = code.join(list(vectors), everything=True)
         found = PhasePlan(
             phase=phase,
             partial_results=tuple(partial),
-            exchange=(*lines, *self._finish(phase, totals, known)),
+            exchange=(*lines, *code.finish(totals)),
         )
         known |= {fold.step: f"%row.{fold.name}" for fold in phase.folds}
         return found
@@ -149,151 +124,6 @@ class RowPhases:
             Cut(name=f"{name}.l", start=str(self.run.length - self.run.vector)),
         )
 
-    def _stretch(
-        self,
-        phase: RowPhase,
-        cut: Cut,
-        before: tuple[str, ...],
-        known: Mapping[Expression, str],
-        kept: Mapping[Expression, int],
-    ) -> Stretch:
-        """Return a cut of a line with its work; `before` are the folds' values so far. Each vector
-        of a loop's step has its own accumulators, except for the folds in `together`."""
-        carried, bodies, units = [], [], []
-        names = [f"{cut.name}{u}" for u in range(cut.units)]
-        for u, name in enumerate(names):
-            pairs = {}
-            for fold, first in zip(phase.folds, before, strict=True):
-                own = accumulator(name, fold)
-                pairs[fold.name] = (own, f"{own}.next") if cut.is_loop else (first, own)
-                if u == 0 or fold.name not in self.together:
-                    carried.append((own, first if u == 0 else self.start(fold), f"{own}.next"))
-            units.append((pairs, *self._body(phase, cut, u, pairs, known, kept)))
-        bodies = [body for _, body, _ in units]
-        lines = self._add_together(phase, cut, units[0][0], known, [known for *_, known in units])
-        bodies[-1] = replace(bodies[-1], lines=(*bodies[-1].lines, *lines))
-        joins, totals = self._join(phase, names, known)
-        return Stretch(
-            cut=cut,
-            step=cut.units * self.run.vector,
-            carried=tuple(carried) if cut.is_loop else (),
-            bodies=tuple(bodies),
-            joins=tuple(joins),
-            totals=tuple(totals),
-        )
-
-    def _join(
-        self,
-        phase: RowPhase,
-        names: Sequence[str],
-        known: Mapping[Expression, str],
-        everything: bool = False,
-    ) -> tuple[list[str], list[str]]:
-        """Return the lines that combine the accumulators of several vectors, and each fold's
-        result. With `everything`, folds in `together` have several accumulators, too."""
-        lines: list[str] = []
-        found: dict[str, list[str]] = {}
-        for fold in phase.folds:
-            totals = found[fold.name] = [accumulator(names[0], fold)]
-            several = everything or fold.name not in self.together
-            for name in names[1:] if several else ():
-                other, before = accumulator(name, fold), totals[-1]
-                if online := self.online.get(fold.name):
-                    of, extremes = online.extreme, found[online.extreme.name]
-                    now = {**known, of.step: extremes[len(totals)]}
-                    values = []
-                    for value, extreme in (
-                        (before, extremes[len(totals) - 1]),
-                        (other, accumulator(name, of)),
-                    ):
-                        moving, moved = self._moved(online, value, extreme, now, f"{value}.moved")
-                        lines += moving
-                        values.append(moved)
-                    before, other = values
-                totals.append(f"{accumulator(name, fold)}.joined")
-                lines += self.combine(fold, totals[-1], before, other)
-        return lines, [found[fold.name][-1] for fold in phase.folds]
-
-    def _body(
-        self,
-        phase: RowPhase,
-        cut: Cut,
-        unit: int,
-        accumulators: Mapping[str, tuple[str, str]],
-        known_of_row: Mapping[Expression, str],
-        kept: Mapping[Expression, int],
-    ) -> tuple[Body, Mapping[Expression, str]]:
-        """Return the work on a vector, and the values that are known after it. `accumulators` has
-        the names of each fold's accumulator before and after the vector."""
-        name = f"{cut.name}{unit}"
-        known = dict(known_of_row)
-        known |= {step: f"%{name}.kept.{slot}" for step, slot in kept.items()}
-        missing = unknown(phase.wanted, known)
-        leaves = [s.name for s in missing if s.primitive is P.INPUT]
-        loads = tuple(leaf for leaf in leaves if leaf in self.loaded)
-        for leaf in leaves:
-            own = leaf in loads or leaf == COLUMN
-            known[variable(leaf)] = f"%{name}.{leaf}" if own else f"%{phase.name}.line.{leaf}.all"
-        alone = [fold for fold in phase.folds if fold.name not in self.together]
-        places = [o for f in alone if isinstance(o := self.online.get(f.name), FirstPlace)]
-        plain = [f for f in alone if all(f not in (o.fold, o.extreme) for o in places)]
-        added = [
-            fold
-            for fold in plain
-            if not cut.valid and fold.argument not in known and self.adds_product(fold)
-        ]
-        wanted = [] if phase.folds else [*phase.wanted]
-        for fold in alone:
-            place = any(fold is online.fold for online in places)
-            wanted += fold.argument.arguments if fold in added else [] if place else [fold.argument]
-        rendered = self.renderer.compute(wanted, known, f"%{name}")
-        lines = list(rendered.lines)
-        for fold in plain:
-            before, after = accumulators[fold.name]
-            if fold in added:
-                factors = [known[factor] for factor in fold.argument.arguments]
-                lines += self.renderer.instruction(ADD_PRODUCT, after, [*factors, before])
-                continue
-            value = self._there(cut, fold, known[fold.argument], after, lines)
-            lines += self.combine(fold, after, value, before)
-        for online in places:
-            before, after = accumulators[online.fold.name]
-            extreme, extreme_after = accumulators[online.extreme.name]
-            x = known[online.extreme.argument]
-            element = self._there(cut, online.extreme, x, extreme_after, lines)
-            operands = {**known, ELEMENT: element, EXTREME: extreme, VALUE: before}
-            named = dict(zip(online.next, (extreme_after, after), strict=True))
-            lines += self.renderer.compute(online.next, operands, after, named).lines
-        rounding, results = self._results(phase, self.row.whole_outputs, known, f"%{name}")
-        lines += rounding
-        used = {*phase.wanted, *(a for step in missing for a in step.arguments)}
-        body = Body(
-            name=name,
-            index=f"%{name}.first.i" if unit else f"%{cut.name}" if cut.is_loop else cut.start,
-            loop_index=f"%{cut.name}",
-            offset=unit * self.run.vector,
-            loads=loads,
-            reads=tuple(sorted(slot for step, slot in kept.items() if step in used)),
-            fetches=tuple(
-                fetch
-                for fetch in self.fetches
-                if fetch.phase == phase.number and cut.units > 1 and not unit
-            ),
-            has_column=COLUMN in leaves,
-            lines=tuple(lines),
-            writes=tuple((known[k.step], k.slot) for k in self.kept if k.phase == phase.number),
-            results=results,
-        )
-        return body, known
-
-    def _there(self, cut: Cut, fold: RowFold, value: str, after: str, lines: list[str]) -> str:
-        """Return the vector to fold: `value`, with the fold's identity in masked elements."""
-        if not cut.valid:
-            return value
-        there = f"{after}.there"
-        lines.append(self._select(there, cut.valid, value, self.start(fold)))
-        return there
-
     @cached_property
     def online(self) -> Mapping[str, Online]:
         """Folds that are computed in one pass with an extreme, by their names."""
@@ -308,44 +138,15 @@ class RowPhases:
         sums = [each for each in self.online.values() if isinstance(each, Exponentials)]
         return frozenset(fold.name for each in sums for fold in (each.fold, each.extreme))
 
-    def _add_together(
-        self,
-        phase: RowPhase,
-        cut: Cut,
-        accumulators: Mapping[str, tuple[str, str]],
-        known_of_row: Mapping[Expression, str],
-        units: Sequence[Mapping[Expression, str]],
-    ) -> list[str]:
-        """Return the lines that add a step's vectors to the folds in `together`. `units` has the
-        known values of each vector."""
-        lines: list[str] = []
-        now = dict(known_of_row)
-        for fold in phase.folds:
-            if fold.name not in self.together:
-                continue
-            before, after = accumulators[fold.name]
-            of_row = [
-                s for s in unknown([fold.argument], now) if self.row.is_of_row(s) and s.arguments
-            ]
-            lines += self.renderer.compute(of_row, now, f"{after}.row").lines
-            total = ""
-            for u, known in enumerate(units):
-                name = f"{after}.unit{u}"
-                rendered = self.renderer.compute([fold.argument], {**known, **now}, name)
-                lines += rendered.lines
-                value = self._there(cut, fold, rendered.result, name, lines)
-                if total:
-                    lines += self.combine(fold, f"{name}.total", value, total)
-                total = f"{name}.total" if total else value
-            if online := self.online.get(fold.name):
-                extreme, _ = accumulators[online.extreme.name]
-                moving, before = self._moved(online, before, extreme, now, f"{after}.moved")
-                lines += moving
-            lines += self.combine(fold, after, total, before)
-            now[fold.step] = after
-        return lines
+    def there(self, cut: Cut, fold: RowFold, value: str, after: str, lines: list[str]) -> str:
+        """Return the vector to fold: `value`, with the fold's identity in masked elements."""
+        if not cut.valid:
+            return value
+        there = f"{after}.there"
+        lines.append(self._select(there, cut.valid, value, self.start(fold)))
+        return there
 
-    def _moved(
+    def moved(
         self, online: Online, value: str, extreme: str, known: Mapping[Expression, str], name: str
     ) -> tuple[list[str], str]:
         """Return the lines that make a value relative to the known extreme, and the result.
@@ -353,23 +154,6 @@ class RowPhases:
         operands = {**known, VALUE: value, EXTREME: extreme}
         rendered = self.renderer.compute([online.moved], operands, name)
         return list(rendered.lines), rendered.result
-
-    def _finish(
-        self, phase: RowPhase, totals: Sequence[str], known: Mapping[Expression, str]
-    ) -> list[str]:
-        """Return the lines that compute each fold's value of the row."""
-        lines: list[str] = []
-        now = dict(known)
-        elements = {f.name: total for f, total in zip(phase.folds, totals, strict=True)}
-        for fold in phase.folds:
-            total = elements[fold.name]
-            if online := self.online.get(fold.name):
-                extreme = elements[online.extreme.name]
-                moving, total = self._moved(online, total, extreme, now, f"%{fold.name}.moved")
-                lines += moving
-            lines += self.exchange(fold, total)
-            now[fold.step] = f"%row.{fold.name}"
-        return lines
 
     def start(self, fold: RowFold) -> str:
         if fold.name in self.online:
@@ -389,23 +173,6 @@ class RowPhases:
             and product.primitive is P.MUL
             and all(kept.step is not product for kept in self.kept)
         )
-
-    def _results(
-        self,
-        phase: RowPhase,
-        outputs: Sequence[RowOutput],
-        known: Mapping[Expression, str],
-        prefix: str,
-    ) -> tuple[list[str], dict[str, str]]:
-        """Return the lines that round the last phase's results to whole numbers, and the results by
-        output."""
-        lines, results = [], {}
-        for of in () if phase.folds else outputs:
-            results[of.name] = value = known[of.result]
-            if of.name in self.rounded:
-                results[of.name] = whole = f"{prefix}.{of.name}.whole"
-                lines += self.renderer.instruction(node(P.ROUND, variable("x")), whole, [value])
-        return lines, results
 
     def _select(self, result: str, valid: int, value: str, other: str) -> str:
         """Return the line that selects the first `valid` elements of `value`, then of `other`."""
@@ -432,6 +199,226 @@ class RowPhases:
             lines += self.combine(fold, result, value, other)
             value, distance = result, distance // 2
         return lines
+
+
+@frozen
+class PhaseCode:
+    """Code of one phase. `known` are the operands that are known before its vectors, `kept` the
+    slots of the values that earlier phases kept."""
+
+    rows: RowPhases
+    phase: RowPhase
+    known: Mapping[Expression, str]
+    kept: Mapping[Expression, int] = field(default_factory=dict)
+
+    def plan(self, cuts: Sequence[Cut], row_values: Sequence[str]) -> PhasePlan:
+        """Return the plan of a phase; its vectors are those of `cuts` if it folds or stores."""
+        phase, rows = self.phase, self.rows
+        stretches: list[Stretch] = []
+        several = rows.has_lines
+        identities = tuple(map(rows.start, phase.folds))
+        names = tuple(accumulator(f"{phase.name}.line", fold) for fold in phase.folds)
+        totals = names if several else identities
+        for cut in cuts if phase.folds or rows.row.whole_outputs else ():
+            stretches.append(self._stretch(cut, totals))
+            totals = stretches[-1].totals
+        rounding, results = self._results(rows.row.reduced_outputs, self.known, "%row")
+        return PhasePlan(
+            phase=phase,
+            row_values=(*row_values, *rounding),
+            results_of_row=results,
+            stretches=tuple(stretches),
+            carried=tuple(zip(names, identities, totals, strict=True)) if several else (),
+            exchange=tuple(self.finish(names if several else totals)),
+        )
+
+    def _stretch(self, cut: Cut, before: tuple[str, ...]) -> Stretch:
+        """Return a cut of a line with its work; `before` are the folds' values so far. Each vector
+        of a loop's step has its own accumulators, except for the folds in `together`."""
+        carried, bodies, units = [], [], []
+        names = [f"{cut.name}{u}" for u in range(cut.units)]
+        for u, name in enumerate(names):
+            pairs = {}
+            for fold, first in zip(self.phase.folds, before, strict=True):
+                own = accumulator(name, fold)
+                pairs[fold.name] = (own, f"{own}.next") if cut.is_loop else (first, own)
+                if u == 0 or fold.name not in self.rows.together:
+                    carried.append((own, first if u == 0 else self.rows.start(fold), f"{own}.next"))
+            units.append((pairs, *self._body(cut, u, pairs)))
+        bodies = [body for _, body, _ in units]
+        lines = self._add_together(cut, units[0][0], [known for *_, known in units])
+        bodies[-1] = replace(bodies[-1], lines=(*bodies[-1].lines, *lines))
+        joins, totals = self.join(names)
+        return Stretch(
+            cut=cut,
+            step=cut.units * self.rows.run.vector,
+            carried=tuple(carried) if cut.is_loop else (),
+            bodies=tuple(bodies),
+            joins=tuple(joins),
+            totals=tuple(totals),
+        )
+
+    def join(
+        self, names: Sequence[str], *, everything: bool = False
+    ) -> tuple[list[str], list[str]]:
+        """Return the lines that combine the accumulators of several vectors, and each fold's
+        result. With `everything`, folds in `together` have several accumulators, too."""
+        lines: list[str] = []
+        found: dict[str, list[str]] = {}
+        for fold in self.phase.folds:
+            totals = found[fold.name] = [accumulator(names[0], fold)]
+            several = everything or fold.name not in self.rows.together
+            for name in names[1:] if several else ():
+                other, before = accumulator(name, fold), totals[-1]
+                if online := self.rows.online.get(fold.name):
+                    of, extremes = online.extreme, found[online.extreme.name]
+                    now = {**self.known, of.step: extremes[len(totals)]}
+                    values = []
+                    for value, extreme in (
+                        (before, extremes[len(totals) - 1]),
+                        (other, accumulator(name, of)),
+                    ):
+                        moving, moved = self.rows.moved(
+                            online, value, extreme, now, f"{value}.moved"
+                        )
+                        lines += moving
+                        values.append(moved)
+                    before, other = values
+                totals.append(f"{accumulator(name, fold)}.joined")
+                lines += self.rows.combine(fold, totals[-1], before, other)
+        return lines, [found[fold.name][-1] for fold in self.phase.folds]
+
+    def _body(
+        self, cut: Cut, unit: int, accumulators: Mapping[str, tuple[str, str]]
+    ) -> tuple[Body, Mapping[Expression, str]]:
+        """Return the work on a vector, and the values that are known after it. `accumulators` has
+        the names of each fold's accumulator before and after the vector."""
+        phase, rows = self.phase, self.rows
+        name = f"{cut.name}{unit}"
+        known = dict(self.known)
+        known |= {step: f"%{name}.kept.{slot}" for step, slot in self.kept.items()}
+        missing = unknown(phase.wanted, known)
+        leaves = [s.name for s in missing if s.primitive is P.INPUT]
+        loads = tuple(leaf for leaf in leaves if leaf in rows.loaded)
+        for leaf in leaves:
+            own = leaf in loads or leaf == COLUMN
+            known[variable(leaf)] = f"%{name}.{leaf}" if own else f"%{phase.name}.line.{leaf}.all"
+        alone = [fold for fold in phase.folds if fold.name not in rows.together]
+        places = [o for f in alone if isinstance(o := rows.online.get(f.name), FirstPlace)]
+        plain = [f for f in alone if all(f not in (o.fold, o.extreme) for o in places)]
+        added = [
+            fold
+            for fold in plain
+            if not cut.valid and fold.argument not in known and rows.adds_product(fold)
+        ]
+        wanted = [] if phase.folds else [*phase.wanted]
+        for fold in alone:
+            place = any(fold is online.fold for online in places)
+            wanted += fold.argument.arguments if fold in added else [] if place else [fold.argument]
+        rendered = rows.renderer.compute(wanted, known, f"%{name}")
+        lines = list(rendered.lines)
+        for fold in plain:
+            before, after = accumulators[fold.name]
+            if fold in added:
+                factors = [known[factor] for factor in fold.argument.arguments]
+                lines += rows.renderer.instruction(ADD_PRODUCT, after, [*factors, before])
+                continue
+            value = rows.there(cut, fold, known[fold.argument], after, lines)
+            lines += rows.combine(fold, after, value, before)
+        for online in places:
+            before, after = accumulators[online.fold.name]
+            extreme, extreme_after = accumulators[online.extreme.name]
+            x = known[online.extreme.argument]
+            element = rows.there(cut, online.extreme, x, extreme_after, lines)
+            operands = {**known, ELEMENT: element, EXTREME: extreme, VALUE: before}
+            named = dict(zip(online.next, (extreme_after, after), strict=True))
+            lines += rows.renderer.compute(online.next, operands, after, named).lines
+        rounding, results = self._results(rows.row.whole_outputs, known, f"%{name}")
+        lines += rounding
+        used = {*phase.wanted, *(a for step in missing for a in step.arguments)}
+        body = Body(
+            name=name,
+            index=f"%{name}.first.i" if unit else f"%{cut.name}" if cut.is_loop else cut.start,
+            loop_index=f"%{cut.name}",
+            offset=unit * rows.run.vector,
+            loads=loads,
+            reads=tuple(sorted(slot for step, slot in self.kept.items() if step in used)),
+            fetches=tuple(
+                fetch
+                for fetch in rows.fetches
+                if fetch.phase == phase.number and cut.units > 1 and not unit
+            ),
+            has_column=COLUMN in leaves,
+            lines=tuple(lines),
+            writes=tuple((known[k.step], k.slot) for k in rows.kept if k.phase == phase.number),
+            results=results,
+        )
+        return body, known
+
+    def _add_together(
+        self,
+        cut: Cut,
+        accumulators: Mapping[str, tuple[str, str]],
+        units: Sequence[Mapping[Expression, str]],
+    ) -> list[str]:
+        """Return the lines that add a step's vectors to the folds in `together`. `units` has the
+        known values of each vector."""
+        lines: list[str] = []
+        rows, now = self.rows, dict(self.known)
+        for fold in self.phase.folds:
+            if fold.name not in rows.together:
+                continue
+            before, after = accumulators[fold.name]
+            of_row = [
+                s for s in unknown([fold.argument], now) if rows.row.is_of_row(s) and s.arguments
+            ]
+            lines += rows.renderer.compute(of_row, now, f"{after}.row").lines
+            total = ""
+            for u, known in enumerate(units):
+                name = f"{after}.unit{u}"
+                rendered = rows.renderer.compute([fold.argument], {**known, **now}, name)
+                lines += rendered.lines
+                value = rows.there(cut, fold, rendered.result, name, lines)
+                if total:
+                    lines += rows.combine(fold, f"{name}.total", value, total)
+                total = f"{name}.total" if total else value
+            if online := rows.online.get(fold.name):
+                extreme, _ = accumulators[online.extreme.name]
+                moving, before = rows.moved(online, before, extreme, now, f"{after}.moved")
+                lines += moving
+            lines += rows.combine(fold, after, total, before)
+            now[fold.step] = after
+        return lines
+
+    def finish(self, totals: Sequence[str]) -> list[str]:
+        """Return the lines that compute each fold's value of the row."""
+        lines: list[str] = []
+        phase, rows, now = self.phase, self.rows, dict(self.known)
+        elements = {f.name: total for f, total in zip(phase.folds, totals, strict=True)}
+        for fold in phase.folds:
+            total = elements[fold.name]
+            if online := rows.online.get(fold.name):
+                extreme = elements[online.extreme.name]
+                moving, total = rows.moved(online, total, extreme, now, f"%{fold.name}.moved")
+                lines += moving
+            lines += rows.exchange(fold, total)
+            now[fold.step] = f"%row.{fold.name}"
+        return lines
+
+    def _results(
+        self, outputs: Sequence[RowOutput], known: Mapping[Expression, str], prefix: str
+    ) -> tuple[list[str], dict[str, str]]:
+        """Return the lines that round the last phase's results to whole numbers, and the results by
+        output."""
+        lines, results = [], {}
+        for of in () if self.phase.folds else outputs:
+            results[of.name] = value = known[of.result]
+            if of.name in self.rows.rounded:
+                results[of.name] = whole = f"{prefix}.{of.name}.whole"
+                lines += self.rows.renderer.instruction(
+                    node(P.ROUND, variable("x")), whole, [value]
+                )
+        return lines, results
 
 
 def combination(fold: RowFold) -> Expression:
