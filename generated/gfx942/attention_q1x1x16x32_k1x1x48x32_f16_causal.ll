@@ -269,6 +269,8 @@ loop:
   %v.next.c0.l3 = bitcast <2 x i32> %v.next.c0.l3.words to <4 x half>
   call void @llvm.amdgcn.sched.barrier(i32 0)
   ; scores
+  ; before the other wave's results, so that its weights overlap with these products
+  call void @llvm.amdgcn.s.setprio(i16 1)
   %k.f0.g0.first = getelementptr [1 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @k_tile, i32 0, i32 0, i32 %lane_group, i32 %k.t0.slot0, i32 0
   %k.f0.g0 = load <8 x half>, ptr addrspace(3) %k.f0.g0.first, align 16
   %k.f0.g0.p0 = shufflevector <8 x half> %k.f0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
@@ -282,6 +284,7 @@ loop:
   %s.t1.n0.step0 = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %k.f1.g0.p0, <4 x half> %q.n0.g0.p0, <4 x float> zeroinitializer, i32 0, i32 0, i32 0)
   %s.t0.n0.product = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %k.f0.g0.p1, <4 x half> %q.n0.g0.p1, <4 x float> %s.t0.n0.step0, i32 0, i32 0, i32 0)
   %s.t1.n0.product = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %k.f1.g0.p1, <4 x half> %q.n0.g0.p1, <4 x float> %s.t1.n0.step0, i32 0, i32 0, i32 0)
+  call void @llvm.amdgcn.s.setprio(i16 0)
   ; keys that are not attended to
   %block_end = add nsw i32 %key, 32
   %ends_inside = icmp slt i32 %wave_stop, %block_end
@@ -552,6 +555,7 @@ declare ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1), i
 declare <2 x i32> @llvm.amdgcn.raw.ptr.buffer.load.v2i32(ptr addrspace(8), i32, i32, i32 immarg)
 declare <4 x i32> @llvm.amdgcn.raw.ptr.buffer.load.v4i32(ptr addrspace(8), i32, i32, i32 immarg)
 declare void @llvm.amdgcn.raw.ptr.buffer.store.v2i32(<2 x i32>, ptr addrspace(8), i32, i32, i32 immarg)
+declare void @llvm.amdgcn.s.setprio(i16 immarg)
 
 attributes #0 = {
   nounwind

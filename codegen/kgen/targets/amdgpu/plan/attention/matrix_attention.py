@@ -371,6 +371,12 @@ class MatrixAttentionPlan(AmdgpuAttentionPlan):
         return ("-real-true16",) if self.target.has("real-true16") else ()
 
     @property
+    def raises_priority(self) -> bool:
+        """Whether waves multiply keys at raised priority: a wave's products of keys then run while
+        another wave of the SIMD finds weights. On RDNA, one unit does both."""
+        return self.target.has("mfma")
+
+    @property
     def ballot_bits(self) -> int:
         return self.wave
 
@@ -406,6 +412,8 @@ class MatrixAttentionPlan(AmdgpuAttentionPlan):
             f"void @llvm.amdgcn.raw.ptr.buffer.store.{self.results.words.suffix}"
             f"({self.results.words}, ptr addrspace(8), i32, i32, i32 immarg)",
         ]
+        if self.raises_priority:
+            found.append("void @llvm.amdgcn.s.setprio(i16 immarg)")
         if i.replicated:
             found.append("i32 @llvm.amdgcn.permlanex16.i32(i32, i32, i32, i32, i1, i1)")
         if i.replicated or self.rounding.in_words:
