@@ -70,7 +70,7 @@ def test_hot_loop(target: str, size: int, dtype: DType) -> None:
     exponentials = sum(op.startswith("v_exp") for op in executed)
     assert exponentials * targets.find(target).subgroup == scores
     products = sum(bool(MATRIX.match(op)) for op in executed)
-    # Products of keys come before another wave's results where vector instructions overlap with them.
+    # Products of keys come before another wave's results where vector units work beside MFMA.
     assert executed.count("s_setprio") == (2 if target in ("gfx942", "gfx950") else 0)
     shapes = {"gfx942": 32 * 32 * 8, "gfx950": 32 * 32 * 16}
     assert products * shapes.get(target, 16 * 16 * 16) == scores * 2 * size

@@ -20,6 +20,8 @@ from tests.assemble.sass import goes_to, innermost, matrix, opcodes, read
 #: Warp instructions for 64 x 64 scores, by the target and the elements of a head.
 BARS = {("sm_80", 64): 1170, ("sm_80", 128): 1830, ("sm_90a", 64): 900, ("sm_90a", 128): 940}
 SCORES = 64 * 64
+#: Elements of a head.
+SIZES = (16, 40, 64, 96, 128, 256)
 
 
 def rescaling(instructions: list[dict[str, str]], loop: range) -> range:
@@ -64,13 +66,18 @@ def test_hot_loop(target: str, size: int, dtype: DType, tmp_path: Path) -> None:
     assert (counts["MUFU"] - rescaled["MUFU"]) * 32 <= 1.06 * scores
 
 
-@pytest.mark.parametrize("size", [16, 40, 64, 96, 128, 256])
-@pytest.mark.parametrize("target", ["sm_75", "sm_80", "sm_90a", "sm_120"])
-def test_no_candidate_near_the_best_spills(size: int, target: str) -> None:
-    if target == "sm_75" and size > STAGED_HEAD:
-        return
+@pytest.mark.parametrize(
+    ("target", "size", "dtype"),
+    [
+        *(("sm_75", size, "f16") for size in SIZES if size <= STAGED_HEAD),
+        *((target, size, "f16") for target in ("sm_80", "sm_90a", "sm_120") for size in SIZES),
+        ("sm_90a", 160, "e4m3"),
+        ("sm_90a", 256, "e4m3"),
+    ],
+)
+def test_no_candidate_near_the_best_spills(target: str, size: int, dtype: str) -> None:
     shape = (4, 16, 2048, size)
-    spec = Attention(q=shape, k=shape, causal=True)
+    spec = Attention(q=shape, k=shape, causal=True, dtype=DType(dtype))
     for candidate in FAMILY.candidates(spec, targets.find(target))[:3]:
         kernel = pipeline.kernel(spec, targets.find(target), candidate.schedule)
         resources = kernel.assembled.resources

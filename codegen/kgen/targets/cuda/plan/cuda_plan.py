@@ -141,10 +141,15 @@ def check_threads(num_threads: int, limit_of: Target, remedy: str) -> None:
         )
 
 
+def register_limit(num_threads: int, target: Target) -> int:
+    """Return the registers per thread beside those for addresses."""
+    per_block = target.limits["registers_per_block"] // num_threads
+    return min(target.limits["registers_per_thread"], per_block) - REGISTERS_FOR_ADDRESSES
+
+
 def check_registers(needed: int, what: str, num_threads: int, target: Target, remedy: str) -> None:
     """Check that `needed` registers per thread for `what` do not spill. Raises ScheduleError."""
-    per_block = target.limits["registers_per_block"] // num_threads
-    limit = min(target.limits["registers_per_thread"], per_block) - REGISTERS_FOR_ADDRESSES
+    limit = register_limit(num_threads, target)
     if needed > limit:
         raise ScheduleError(
             f"{what} needs {needed} registers per thread; {target.name} leaves {limit} with "

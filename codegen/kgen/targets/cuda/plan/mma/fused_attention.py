@@ -42,8 +42,10 @@ from kgen.targets.cuda.plan.epilogue.staging import (
 from kgen.targets.cuda.plan.matmul import plan_pipeline
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES, Matrix
 from kgen.targets.cuda.plan.mma.fragments import (
+    FRAGMENT_SETS,
     PIECE,
     REGISTERS_PER_PIECE,
+    FragmentLoad,
     Fragments,
     MmaOperand,
 )
@@ -57,7 +59,8 @@ from kgen.targets.cuda.plan.staging.tiles import SwizzledTile
 from kgen.targets.header import counted
 from kgen_runtime.values import frozen
 
-#: Most elements of a head whose queries in f16 leave registers for copies of keys and values.
+#: Most elements of a head of e4m3, widened to f16, whose queries leave registers for copies of keys
+#: and values.
 WIDENED_HEAD = 128
 #: Bytes of a register, four elements of e4m3.
 WORD_BYTES = 4
@@ -113,19 +116,30 @@ class MmaAttentionPlan(TensorCoreAttentionPlan):
 
     @property
     def held_registers(self) -> int:
-        """Registers for queries, scores, results, state of rows, two pieces each of K and V, and
-        copies that pass through registers."""
+        """Registers for queries or their addresses, scores, results, state of rows, two pieces each
+        of K and V, copies that pass through registers, and a unit of K while it is widened."""
         queries = sum(map(len, self.queries.pieces))
-        sums = len(self.scores.sums) + len(self.values.sums)
+        if not self.keeps_queries and not self.by_lanes:
+            queries += len(self.queries.xors)
+        # An instruction that ptxas composes of f16 instructions has two further sets of sums.
+        scores = len(self.scores.sums) * (3 if self.instruction.made_of_f16 else 1)
+        sums = scores + len(self.values.sums)
         read = HEAD_STEP * PAIR if self.by_lanes else 4 * REGISTERS_PER_PIECE
         beside = ROW_REGISTERS * len(self.rows) + read
-        return queries + sums + beside + sum(o.copy.staging_registers for o in self.operands)
+        copied = sum(operand.copy.staging_registers for operand in self.operands)
+        widened = self.operands[0].copy.widens
+        return queries + sums + beside + copied + widened * MAX_ACCESS_BYTES // WORD_BYTES
+
+    @property
+    def keeps_queries(self) -> bool:
+        """Whether query fragments stay in registers; otherwise queries stay in shared memory."""
+        return not self.by_lanes and self.queries.sets == len(self.queries.k_steps)
 
     @property
     def queries_at(self) -> int:
         """Byte of the queries: behind all stages if they stay there, else the stage that the loop
         fills first."""
-        return self.pipeline.nbytes if self.by_lanes else self.pipeline.first_write
+        return self.pipeline.first_write if self.keeps_queries else self.pipeline.nbytes
 
     @property
     def last_barrier(self) -> bool:
@@ -149,7 +163,8 @@ class MmaAttentionPlan(TensorCoreAttentionPlan):
         # All copies are in one place: ptxas puts three instructions before each group of them.
         copies = [operand.copy for operand in self.operands]
         shares = share_out(copies, 1) if self.pipeline.loads_in_loop else {}
-        found = self._steps(self.scores, begins=True)
+        loaded = () if self.keeps_queries else (self.queries,)
+        found = self._steps(self.scores, loaded, begins=True)
         return tuple(
             dataclasses.replace(step, shares=shares.get(number, ()))
             for number, step in enumerate(found)
@@ -157,15 +172,22 @@ class MmaAttentionPlan(TensorCoreAttentionPlan):
 
     @property
     def value_steps(self) -> tuple[KStep, ...]:
-        return self._steps(self.values, begins=False)
+        return self._steps(self.values, (), begins=False)
 
-    def _steps(self, products: Products, *, begins: bool) -> tuple[KStep, ...]:
-        """Steps of a product; each loads the fragments of the next one, the first its own too."""
+    def _steps(
+        self, products: Products, beside: tuple[MmaOperand, ...], *, begins: bool
+    ) -> tuple[KStep, ...]:
+        """Steps of a product; each loads the fragments of B and of `beside` for the next one, the
+        first its own too."""
         if isinstance(products, LaneProducts):
             return products.steps()
         b, step = products.b, products.b.instruction.step
         assert isinstance(b, MmaOperand)
         last = b.k_steps[-1]
+
+        def loads(k: int) -> tuple[FragmentLoad, ...]:
+            return tuple(load for operand in (b, *beside) for load in operand.loads(k))
+
         return tuple(
             KStep(
                 k=k,
@@ -174,7 +196,7 @@ class MmaAttentionPlan(TensorCoreAttentionPlan):
                 paired=(),
                 mmas=products.of_step(k, begins=begins and k == 0),
                 promoted=(),
-                loads=(() if k else b.loads(0)) + (b.loads(k + step) if k < last else ()),
+                loads=(() if k else loads(0)) + (loads(k + step) if k < last else ()),
                 shares=(),
                 turns=False,
             )
@@ -195,7 +217,7 @@ class MmaAttentionPlan(TensorCoreAttentionPlan):
             f"byte 0 and V at byte {v.tile.base} of each",
             f"K: {k.tile.description}",
             f"V: {v.tile.description}",
-            f"Q: at byte {self.queries_at}{'' if self.by_lanes else ' before the loop'}, "
+            f"Q: at byte {self.queries_at}{' before the loop' * self.keeps_queries}, "
             f"{self.queries.tile.description}",
         )
 
@@ -205,15 +227,42 @@ def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> M
 
     Raises ScheduleError for blocks that do not fit.
     """
-    by_lanes = isinstance(schedule, FmaAttention)
     of_values = _instruction(spec, weight_dtype(spec), target, schedule)
     instruction = _instruction(spec, spec.dtype, target, schedule)
-    if instruction.made_of_f16 and spec.head <= WIDENED_HEAD:
-        # Widened once, by the copies, and not by every warp.
-        instruction = of_values
-    num_threads = schedule.num_warps * target.subgroup
     matrices = matrices_of(spec, schedule)
-    _check(matrices, target, schedule, num_threads)
+    _check(matrices, target, schedule)
+    planned = partial(_planned, matrices, target, schedule, of_values)
+    if not instruction.made_of_f16:
+        plan = planned(instruction, keeps_queries=not isinstance(schedule, FmaAttention))
+    else:
+        # Widened once, by the copies, and not by every warp.
+        plan = planned(of_values, keeps_queries=spec.head <= WIDENED_HEAD)
+        limit = cuda_plan.register_limit(plan.num_threads, target)
+        if not plan.keeps_queries and plan.held_registers > limit:
+            plan = planned(instruction, keeps_queries=False)
+    if plan.warp_m > PIECE:
+        remedy = f"num_warps={schedule.num_warps * 2}"
+    elif schedule.block_n > PIECE:
+        remedy = f"block_n={schedule.block_n // 2}"
+    else:
+        remedy = "smaller heads, or even head sizes and strides, which are copied without registers"
+    what = f"block_m={schedule.block_m} and block_n={schedule.block_n}"
+    cuda_plan.check_registers(plan.held_registers, what, plan.num_threads, target, remedy)
+    return plan
+
+
+def _planned(
+    matrices: HeadMatrices,
+    target: Target,
+    schedule: MmaAttention,
+    of_values: MatrixInstruction,
+    instruction: MatrixInstruction,
+    *,
+    keeps_queries: bool,
+) -> MmaAttentionPlan:
+    """Return the plan with `instruction` for scores, of as many registers as it needs."""
+    spec, by_lanes = matrices.spec, isinstance(schedule, FmaAttention)
+    num_threads = schedule.num_warps * target.subgroup
     output = matrices.output
     inner = inner_schedule(spec, schedule, schedule.block_m // schedule.num_warps)
     tiles = _tiles(spec, schedule, inner, instruction)
@@ -234,7 +283,7 @@ def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> M
                 k_steps=tuple(steps),
                 k_inner=copy.name != "v",
                 is_divided=copy.name == "q",
-                sets=len(head_steps) if copy.name == "q" else 2,
+                sets=len(head_steps) if copy.name == "q" and keeps_queries else FRAGMENT_SETS,
             ),
             by_lanes,
         )
@@ -257,17 +306,17 @@ def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> M
         dataclasses.replace(inner, num_stages=pipeline.num_stages),
         stage_bytes,
         target,
-        beside=q.tile.nbytes if by_lanes else max(0, q.tile.nbytes - stage_bytes),
+        beside=max(0, q.tile.nbytes - stage_bytes) if keeps_queries else q.tile.nbytes,
         instead=f"block_n={schedule.block_n // 2}",
     )
     staging = plan_epilogue_staging(output, inner, values, pipeline.nbytes)
     shared_bytes = max(
         pipeline.nbytes,
-        (pipeline.nbytes if by_lanes else pipeline.first_write) + q.tile.nbytes,
+        (pipeline.first_write if keeps_queries else pipeline.nbytes) + q.tile.nbytes,
         schedule.num_warps * staging.tile.nbytes if staging else 0,
     )
     features = () if by_lanes else ("ldmatrix", instruction.feature)
-    plan = MmaAttentionPlan(
+    return MmaAttentionPlan(
         spec=spec,
         target=target,
         schedule=schedule,
@@ -284,15 +333,6 @@ def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> M
         values=values,
         staging=staging,
     )
-    if inner.warp_m > PIECE:
-        remedy = f"num_warps={schedule.num_warps * 2}"
-    elif schedule.block_n > PIECE:
-        remedy = f"block_n={schedule.block_n // 2}"
-    else:
-        remedy = "smaller heads, or even head sizes and strides, which are copied without registers"
-    what = f"block_m={schedule.block_m} and block_n={schedule.block_n}"
-    cuda_plan.check_registers(plan.held_registers, what, num_threads, target, remedy)
-    return plan
 
 
 def _instruction(
@@ -407,11 +447,9 @@ def _pages(spec: Attention, copy: TileCopy) -> PagedTiles | None:
     )
 
 
-def _check(
-    matrices: HeadMatrices, target: Target, schedule: MmaAttention, num_threads: int
-) -> None:
+def _check(matrices: HeadMatrices, target: Target, schedule: MmaAttention) -> None:
     cuda_plan.check_powers_of_two(schedule)
-    cuda_plan.check_threads(num_threads, target, "num_warps=4")
+    cuda_plan.check_threads(schedule.num_warps * target.subgroup, target, "num_warps=4")
     if schedule.block_m // schedule.num_warps < PIECE:
         raise ScheduleError(
             f"block_m={schedule.block_m} has {schedule.block_m // schedule.num_warps} queries for "
