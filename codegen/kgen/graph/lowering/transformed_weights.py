@@ -48,8 +48,8 @@ def with_transformed_weights(
 def fastest(spec: Conv2d, target: Target, held: int = 0, tuning: Tuning | None = None) -> Conv2d:
     """Return the spec with the arithmetic of least predicted time on a target.
 
-    `held` is the bytes of constants of the program. A measured schedule is as much faster than the
-    cost model's as its row of the tuning file says.
+    `held` is the bytes of constants of the program. If a row of the tuning file gives the schedule,
+    the predicted time is divided by the row's gain.
     """
     own = family(target.family)
     found = [spec]

@@ -38,7 +38,8 @@ class AsyncProxy:
         shadow.tables.writers[at.cell] = PENDING - self.machine.pc
 
     def finish_write(self, region: Region, actor: Array | int) -> None:
-        """End a write, for threads that know the asynchronous actor's current time."""
+        """End a write. A thread may then access the bytes if it knows the asynchronous actor's
+        current time."""
         shadow = self.shadow
         at = shadow.region(region, region.issuer)
         writers = shadow.tables.writers
@@ -57,8 +58,8 @@ class AsyncProxy:
     def refuse_read(
         self, region: Region, *fences: Fence, tell: Callable[[Violation], None] | None = None
     ) -> Accesses:
-        """Check a read. Each of these proxy fences, and the one of shared memory, must have been
-        passed.
+        """Check a read. The threads that wrote the bytes must have passed each of `fences` and the
+        proxy fence of shared memory.
 
         `tell` is called for bytes without a fence; None reports a fault.
         """

@@ -243,8 +243,8 @@ class SharedK:
     def clocks(self, device: Device, held: int, on_one: float) -> float:
         """Return the clocks to store parts and to load them for the sums, by one CU or by all.
 
-        Shares are equal and end at the same time, each with a part. An earlier part of a share ends
-        when no other does.
+        Shares are equal, so all workgroups store their last parts at the same time. Earlier parts
+        are stored at different times.
         """
         share = held / self.workgroups
         of_one = on_one * (self.parts / self.workgroups + self.together) * self.nbytes

@@ -288,8 +288,9 @@ class _Loop:
         return self.b_bytes / LINE_BYTES
 
     def runs_of_blocks(self, columns: Column) -> dict[str, Cycles]:
-        """Return the runs in which blocks of `columns` columns read B from memory: pieces of pages
-        of an unpacked row-major B, in which whole rows follow each other, or rows of the blocks."""
+        """Return the number of contiguous runs of B that blocks of `columns` columns read. The runs
+        of a prepacked or transposed B are rows of the blocks. Those of an unpacked row-major B end
+        at page boundaries ("pieces"); whole rows follow each other without a gap."""
         spec, across = self.spec, ceil_div(self.spec.n, columns)
         if spec.constant or spec.layout.b_transposed:
             return {"rows": spec.k * across, "pieces": 0.0}
