@@ -122,7 +122,7 @@ def test_an_error_names_the_nodes(
 def test_a_process_that_dies_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipeline, "assembled", lambda plan: os._exit(3))
     with (
-        pytest.raises(AssembleError, match=r"vulkan1.3/.*a process died"),
+        pytest.raises(AssembleError, match=r"vulkan1.3/.*a worker process died"),
         executors.processes(2) as pool,
     ):
         kgen.build(SPECS, ["vulkan1.3"], executor=pool)

@@ -13,7 +13,7 @@ GENERATIONS = 8
 
 
 class Generation(FileCache):
-    """The files of one generation, which `key` names: all that their content depends on."""
+    """Files of one generation. `key` identifies everything that their content depends on."""
 
     def __init__(self, folder: Path, key: str) -> None:
         super().__init__(folder / key)
@@ -24,7 +24,7 @@ class Generation(FileCache):
         self._remove_old()
 
     def _remove_old(self) -> None:
-        """Remove the generations written longest ago. One that is in use is made again."""
+        """Remove the oldest generations. A process that still uses one writes its files again."""
         generations = sorted(self._all.iterdir(), key=lambda p: p.stat().st_mtime, reverse=True)
         for folder in generations[GENERATIONS:]:
             shutil.rmtree(folder, ignore_errors=True)

@@ -1,7 +1,7 @@
-"""Finished kernels that are kept, each under the digest of all that it is made from.
+"""Cache of built kernels, each under the digest of everything that it is built from.
 
-The oldest by use are removed when all together are larger than the limit. A file that is damaged is
-as good as none: the kernel is rebuilt.
+If the cache exceeds its limit, the least recently used kernels are removed. A damaged file counts
+as missing, and is replaced when its kernel is next built.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from kgen_runtime.manifest import Resources
 from kgen_runtime.schema import manifest_json
 from kgen_runtime.values import frozen
 
-#: Bytes that all kept kernels may take where nobody has said otherwise.
+#: Default limit of the cache in bytes.
 LIMIT = 2**30
-#: The file that says otherwise.
+#: File with another limit.
 LIMIT_FILE = "limit"
-#: Part of the limit that is left when it was passed, so that not every build removes something.
+#: Fraction of the limit that stays when kernels are removed, so that not every build removes some.
 LEFT = 0.9
-#: Seconds after which a temporary file is one that its process, killed, has left behind.
+#: Age in seconds from which a temporary file counts as left behind by a killed process.
 ABANDONED = 3600.0
-#: Folders of kgen that decide what a kernel is; a test holds that building one imports no other.
+#: Folders of kgen on which a kernel depends; a test checks that a build imports no others.
 ROOMS = ("cache", "ops", "schedule", "spec", "targets")
-#: And of the runtime; the other ones load and call.
+#: Folders of the runtime on which a kernel depends. The others load and call kernels.
 RUNTIME_ROOMS = ("expressions", "memory", "schema")
 
 
@@ -52,14 +52,14 @@ class CacheUsage:
 
 
 class KernelCache:
-    """The kernels in one folder, for as many processes at once as there are."""
+    """Kernels in one folder, which any number of processes may use at once."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._files = FileCache(folder)
 
     def get(self, key: str) -> tuple[Source, Assembled] | None:
-        """The kernel of this key as it was built; None if there is none, or no sound one."""
+        """Return the kernel of a key; None if it is missing or damaged."""
         data = self._files.read(key)
         if data is None:
             return None
@@ -75,7 +75,7 @@ class KernelCache:
         self._files.write(key, _encoded(source, assembled))
 
     def trim(self) -> None:
-        """Remove the kernels used longest ago if all take more than the limit."""
+        """Remove the least recently used kernels if the cache exceeds its limit."""
         limit = self.limit
         kept = sorted(self._entries(), key=lambda entry: entry[2])
         nbytes = sum(size for _, size, _ in kept)
@@ -89,7 +89,7 @@ class KernelCache:
             nbytes -= size
 
     def clear(self) -> CacheUsage:
-        """Remove all kernels; what there was."""
+        """Remove all kernels; return what was removed."""
         found = self.usage()
         for path, _, _ in self._entries():
             with contextlib.suppress(OSError):
@@ -108,7 +108,7 @@ class KernelCache:
             return LIMIT
 
     def set_limit(self, nbytes: int) -> None:
-        """Keep no more than this from now on. Raises BundleError."""
+        """Set the limit in bytes. Raises BundleError."""
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with replacing(self.folder / LIMIT_FILE) as file:
@@ -121,7 +121,7 @@ class KernelCache:
         self.trim()
 
     def _entries(self) -> Iterator[tuple[Path, int, float]]:
-        """Every kernel's file, bytes and time of last use; files left half-written are removed."""
+        """Yield each kernel's file, bytes and last use; remove abandoned temporary files."""
         with (
             contextlib.suppress(FileNotFoundError, NotADirectoryError),
             os.scandir(self.folder) as files,
@@ -136,14 +136,14 @@ class KernelCache:
 
 
 def opened() -> KernelCache | None:
-    """The cache of this user; None where the environment says that there is none."""
+    """Return the cache of this user; None if the environment disables it."""
     folder = settings.cache_folder() if settings.keeps_kernels() else None
     return None if folder is None else KernelCache(folder / "kernels")
 
 
 def key(spec: Spec, target: Target, schedule: Schedule) -> str:
-    """The digest of all that a kernel is made from. `native` stands for the features and caches
-    of the CPU, which the target has."""
+    """Return the digest of everything that a kernel is built from. The target contains the features
+    and caches of the CPU, so `native` differs from machine to machine."""
     made_from = {
         "spec": spec.to_json(),
         "target": vars(target) | {"features": sorted(target.features)},
@@ -156,14 +156,14 @@ def key(spec: Spec, target: Target, schedule: Schedule) -> str:
 
 @cache
 def _tools(family: str) -> list[str]:
-    """Versions of what makes machine code of a plan: templates, kgen itself, Python, assembler."""
+    """Return the versions of templates, kgen, Python and assembler."""
     tools = [tool.version for tool in targets.family(family).toolchain()]
     return [render.template_digest(), code_digest(), sys.version, *tools]
 
 
 @cache
 def code_digest() -> str:
-    """SHA-256 over the code that makes kernels."""
+    """Return the SHA-256 of the code that builds kernels."""
     import kgen_runtime
 
     digest = hashlib.sha256()
@@ -177,7 +177,7 @@ def code_digest() -> str:
 
 
 def size(text: str) -> int:
-    """Bytes of a text such as 500MiB or 2GiB; only 0 needs no unit. Raises SpecError."""
+    """Return the bytes that a text such as 500MiB means; only 0 needs no unit. Raises SpecError."""
     units = {"b": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
     number = text.rstrip("KkMmGgTtIiBb")
     unit = text[len(number) :].lower()
@@ -196,7 +196,7 @@ def _is_key(name: str) -> bool:
 
 
 def _encoded(source: Source, assembled: Assembled) -> bytes:
-    """A line of JSON, then the source and the artifacts' bytes."""
+    """Return the content of a file: a line of JSON, the source, and the artifacts' bytes."""
     blobs = [source.text.encode(), *(a.data for a in assembled.artifacts)]
     artifacts = [
         {name: value for name, value in vars(a).items() if name != "data"}
@@ -212,7 +212,7 @@ def _encoded(source: Source, assembled: Assembled) -> bytes:
 
 
 def _decoded(data: bytes) -> tuple[Source, Assembled]:
-    """Raises ValueError, KeyError or TypeError for what `_encoded` has not written."""
+    """Invert `_encoded`. Raises ValueError, KeyError or TypeError for other content."""
     line, _, rest = data.partition(b"\n")
     head = json.loads(line)
     blobs, start = [], 0

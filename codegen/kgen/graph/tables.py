@@ -16,7 +16,8 @@ def with_tables(lowered: Lowered, states: Mapping[str, str]) -> Lowered:
     """Return the calls with each scatter's output placed in its table's memory.
 
     A table is copied first if it is read by a later call or by the scatter's other operands, or if
-    it or the result is an input, a constant or an output. A pair that is a state needs no copy.
+    it or the result is an input, a constant or an output. If they are the input and output of one
+    state, no copy is needed.
     """
     calls: list[KernelCall] = []
     buffers, within = dict(lowered.buffers), dict(lowered.within)

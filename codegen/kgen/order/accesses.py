@@ -1,7 +1,7 @@
 """Accesses of a program's steps to memory, and which of them touch the same bytes.
 
-Spans are looked up in a tree, so that a step's cost is the number of spans that it meets.
-runtime/c/program_order.c holds a program against the same rules when it is read.
+Spans are found with a tree, so that the cost of a step grows with the number of spans that it
+overlaps. runtime/c/program_order.c checks the same rules when a program is read.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class StepAccess:
         self.start = value.place.offset
         self.end = self.start + param.nbytes
         self.writes = param.is_output
-        #: Whether it touches every byte from its start to its end.
+        #: Whether the access touches every byte from its start to its end.
         self.is_whole = math.prod(param.shape) * param.dtype.itemsize == param.nbytes
 
     def meets(self, other: StepAccess) -> bool:
-        """Whether both touch one byte."""
+        """Return whether the two accesses have a byte in common."""
         if self.end <= other.start or other.end <= self.start:
             return False
         if self.is_whole and other.is_whole:
@@ -43,7 +43,7 @@ class StepAccess:
 class Spans:
     """Accesses by their spans of one memory, in a tree over all spans that a program has there.
 
-    A node of the tree holds the furthest end of the spans below it that have an access.
+    A node of the tree holds the largest end of the spans below it that have an access.
     """
 
     def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
@@ -60,12 +60,12 @@ class Spans:
             self._set(number, access.end)
 
     def overlapping(self, start: int, end: int) -> Iterator[StepAccess]:
-        """Accesses whose spans overlap these bytes."""
+        """Yield the accesses whose spans overlap these bytes."""
         for number in self._numbers(start, end):
             yield from self._held[number]
 
     def drop_within(self, start: int, end: int, step: int) -> None:
-        """Forget the accesses of other steps whose spans lie within these bytes."""
+        """Remove the accesses of other steps whose spans lie within these bytes."""
         for number in [*self._numbers(start, end)]:
             if start <= self._spans[number][0] and self._spans[number][1] <= end:
                 self._held[number] = [a for a in self._held[number] if a.step == step]
@@ -80,7 +80,7 @@ class Spans:
             ends[node] = max(ends[2 * node], ends[2 * node + 1])
 
     def _numbers(self, start: int, end: int) -> Iterator[int]:
-        """Numbers of the spans that overlap these bytes, the lowest start first."""
+        """Yield the numbers of the spans that overlap these bytes, in the order of their starts."""
         behind = bisect_left(self._spans, (end, -1))
         nodes = [(1, 0, self._leaves)]
         while nodes:
@@ -96,15 +96,15 @@ class Spans:
 
 
 class Live:
-    """Accesses to one memory that a later step may conflict with: those that no later write has
-    wholly overwritten. Whoever waits for that write has waited for them too."""
+    """Accesses to one memory with which a later step may conflict. An access that a later write has
+    wholly overwritten is left out: a step that waits for that write has waited for both."""
 
     def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
         spans = [*spans]
         self._reads, self._writes = Spans(spans), Spans(spans)
 
     def conflicts(self, access: StepAccess) -> list[StepAccess]:
-        """Earlier accesses that touch a byte of this one where one of both writes it."""
+        """Return the earlier accesses to a byte of this one, if one of the two is a write."""
         found = self._meeting(self._writes, access)
         return [*found, *self._meeting(self._reads, access)] if access.writes else found
 
@@ -120,7 +120,7 @@ class Live:
 
 
 def bound(kernel: KernelEntry) -> tuple[TensorParam, ...]:
-    """The tensors that a step binds: all but those whose bytes are with the kernel."""
+    """Return the tensors that a step binds: all but the constants that the kernel stores."""
     return (*kernel.arguments, *kernel.outputs)
 
 
@@ -131,8 +131,8 @@ def uses(program: Program, entries: Mapping[str, KernelEntry]) -> Iterator[list[
     """Yield the accesses of each step with their places, and the earlier accesses that conflict
     with them: both touch one byte, and one of them writes it.
 
-    An access that a later one has wholly overwritten is left out: whoever waits for the later one
-    has waited for both.
+    An access that a later one has wholly overwritten is left out: a step that waits for the later
+    one has waited for both.
     """
     values = program.by_name
     tensors = {name: bound(entries[name]) for name in program.kernels}

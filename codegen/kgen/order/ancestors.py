@@ -1,4 +1,4 @@
-"""Steps that run before a step, as the manifest's `after` lists say them: directly or not."""
+"""Ancestors of a step: the steps that run before it by the manifest's `after`, directly or not."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Child processes that end with the process that started them, however that ends.
+"""Child processes that end with the process that started them, even if it is killed.
 
-A program of others that may run for ever is `tied`: Linux kills it when the *thread* that started
-it ends (prctl(2), PR_SET_PDEATHSIG). That makes Python fork, which is slow in a large process;
-so assemblers and disassemblers, which end by themselves in seconds,
-are not, and our own code generator ties itself. Our other processes may outlive the thread that
-started them, so they watch: the pipe that their requests come by (`end_with_writers`), or the
-process that a pool belongs to (`end_with_pool`).
+- A foreign program that may run for ever is `tied`: Linux kills it when the *thread* that started
+  it ends (prctl(2), PR_SET_PDEATHSIG). Python must fork for that, which is slow in a large process.
+- Assemblers and disassemblers end by themselves within seconds, so they are not tied. kgen's code
+  generator ties itself.
+- kgen's other processes may outlive the thread that started them. They watch the pipe of their
+  requests (`end_with_writers`) or the process that their pool belongs to (`end_with_pool`).
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from multiprocessing.context import BaseContext
 
 #: linux/prctl.h
 PR_SET_PDEATHSIG = 1
-#: Found before any fork, so that a child has nothing to look up. Other systems have none.
+#: prctl, looked up before any fork; None on systems other than Linux.
 PRCTL = getattr(ctypes.CDLL(None), "prctl", None)
 
 
 def python(arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """Command and environment of a Python process that imports what this process can import.
+    """Return command and environment of a Python process that can import what this one can.
 
     -P keeps the current folder off its path: a `pickle.py` there would run instead of Python's.
     """
@@ -38,15 +38,15 @@ def python(arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
 
 
 def forking() -> BaseContext:
-    """The start method of pools: a fork, where the system has one, is at work at once. Python's
-    other methods run `python -c`, which looks for modules in the current folder first."""
+    """Return the start method of pools: fork if the system supports it, because a fork starts at
+    once. Python's other methods run `python -c`, which searches the current folder for modules."""
     forks = "fork" in multiprocessing.get_all_start_methods()
     return multiprocessing.get_context("fork" if forks else None)
 
 
 @functools.cache
 def can_share() -> bool:
-    """Whether processes can share semaphores, which pools need: Linux keeps them in /dev/shm."""
+    """Return whether processes can share semaphores, as pools require. Linux uses /dev/shm."""
     try:
         forking().Semaphore()
     except (ImportError, OSError):
@@ -55,7 +55,7 @@ def can_share() -> bool:
 
 
 def tied() -> Callable[[], None]:
-    """The `preexec_fn` of a child that this thread waits for."""
+    """Return the `preexec_fn` of a child that ends with this thread."""
     return partial(_tie, os.getpid())
 
 
@@ -63,19 +63,19 @@ def _tie(parent: int) -> None:
     if PRCTL is None:
         return
     PRCTL(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it ended before, and no signal will come
+    if os.getppid() != parent:  # the parent has already ended, so no signal will come
         os._exit(1)
 
 
 def end_with_writers(pipe: int) -> None:
-    """End this process, whatever its other threads do, once nobody can write to a pipe."""
+    """End this process, with all its threads, when no process can write to a pipe any more."""
     watched = select.poll()
-    watched.register(pipe, 0)  # not for what there is to read: only for the end of all writers
+    watched.register(pipe, 0)  # wake up at the end of all writers only, not for data
     _end_after(watched.poll)
 
 
 def end_with_pool() -> None:
-    """The `initializer` of a pool's processes: they end with the process that it belongs to."""
+    """Make this process of a pool end with the process that the pool belongs to."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     _end_after(parent.join)

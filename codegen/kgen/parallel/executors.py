@@ -1,7 +1,7 @@
 """Executors of :mod:`concurrent.futures`: processes of this machine, and a Dask cluster.
 
-An interrupt (Ctrl-C) ends all processes of this machine, and what they have started, before it goes
-on; their temporary files are removed.
+An interrupt (Ctrl-C) first ends all local processes and their children, and removes their temporary
+files.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 def cores() -> int:
-    """Number of cores that this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -39,12 +39,12 @@ def cores() -> int:
 
 @contextmanager
 def processes(jobs: int) -> Iterator[Executor | None]:
-    """So many processes, started when there is work for them, which end with the block. None where
-    one is enough, or the system has no semaphores for more (a read-only /dev/shm)."""
+    """Yield an executor with `jobs` processes, which start on demand and end with the block. Yield
+    None if one process suffices, or if the system has no semaphores (a read-only /dev/shm)."""
     if jobs == 1 or not children.can_share():
         yield None
         return
-    # What a process leaves that is ended in the middle goes with the folder.
+    # The folder collects the temporary files of processes that are ended early.
     with temporary.folder() as folder:
         pool = Pool(jobs, children.forking(), initializer=_begin, initargs=(str(folder),))
         try:
@@ -58,7 +58,7 @@ def processes(jobs: int) -> Iterator[Executor | None]:
 
 
 class Pool(ProcessPoolExecutor):
-    """Its processes, told to end, leave what they are at and begin nothing more."""
+    """Pool whose processes abort their task when they are told to end, and begin no other."""
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         return super().submit(_called, partial(fn, *args, **kwargs))
@@ -71,12 +71,12 @@ class _WorkerState:
 
 
 def _begin(folder: str) -> None:
-    """In a process of the pool: it ends when its owner says so, or has ended. Its temporary files
+    """Prepare a process of the pool: it ends on request or with its owner, and its temporary files
     are in a folder of the owner."""
     children.end_with_pool()
     tempfile.tempdir = folder
-    # Ctrl-C reaches it as well; it is for the owner to say what happens then. An assembler that it
-    # has started takes the signal as always: it would inherit that it is ignored, but no handler.
+    # Ctrl-C reaches this process as well, and its owner decides what to do. A handler is used, not
+    # SIG_IGN, because assemblers that this process starts would inherit SIG_IGN.
     signal.signal(signal.SIGINT, lambda *_: None)
     for told in (signal.SIGTERM, signal.SIGALRM):
         signal.signal(told, _end)
@@ -110,10 +110,10 @@ def _called(call: Callable[[], T]) -> T:
 
 @contextmanager
 def cluster(address: str) -> Iterator[Executor]:
-    """The workers of a Dask scheduler, by `dask://HOST:PORT`. What a worker that ends had to do is
-    done by another.
+    """Yield an executor with the workers of a Dask scheduler, given as `dask://HOST:PORT`. Tasks of
+    a worker that ends go to another one.
 
-    Raises DeviceError if nothing answers there.
+    Raises DeviceError if no scheduler answers.
     """
     place = address.removeprefix(DASK)
     host, _, port = place.rpartition(":")

@@ -1,4 +1,4 @@
-"""Work that an executor's workers do: one call on many arguments, each result when it is there."""
+"""Work on an executor: one function called on many arguments, with results as they arrive."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def results(
     blame: Callable[[int, str], Exception],
     told: Callable[[int, int, int], None] = lambda *_: None,
 ) -> Iterator[tuple[int, T]]:
-    """The results of `call` on each of these pieces, by their numbers, in the order in which they
-    are done. What is under way when that ends is given up.
+    """Yield pairs of a piece's number and the result of `call` on it, in the order of completion.
+    Unfinished calls are abandoned when the caller stops.
 
-    A call gives a text where it has no result: not all errors can be pickled. Raises what `blame`
-    makes of the number and that text, or of whatever goes wrong in an executor. `told` is called
-    with the number of a piece that is not done, and how many are and are not.
+    A call that fails returns a text, because not all errors can be pickled. Raises the exception
+    that `blame` returns for the number and that text, or for an error of the executor. `told` is
+    called with the number of an unfinished piece, and the numbers of finished and unfinished ones.
     """
     futures: dict[Future[T | str], int] = {}
     try:
@@ -45,6 +45,6 @@ def _result(future: Future[T | str]) -> T | str:
     try:
         return future.result()
     except BrokenExecutor:
-        return "a process died, at this or at another; is there enough memory? --jobs 1 needs least"
-    except Exception as error:  # an executor's own, of whatever kind
+        return "a worker process died, perhaps for lack of memory; --jobs 1 needs the least"
+    except Exception as error:  # any error of the executor
         return f"{type(error).__name__}: {error}"

@@ -16,7 +16,7 @@ STYLE = (
     f"text{{font:11px system-ui,sans-serif;fill:{INK}}}.a{{fill:{FAINT}}}"
     ".r{text-anchor:end}.m{text-anchor:middle}.g{stroke:#e4e8ec;stroke-width:1}"
 )
-#: Colours of what lives in the arena, by turns.
+#: Colours of the arena's blocks, used in turn.
 COLOURS = ("#7aa6e0", "#8ccf94", "#f0b766", "#c79be0", "#e58f86", "#7fcfd0", "#b8b36a", "#9aa7b4")
 
 
@@ -33,8 +33,8 @@ def _chart(name: str, *parts: object) -> Markup:
 
 
 def roofline(works: Sequence[KernelWork], ceilings: Ceilings) -> Markup:
-    """Flops per second over flops per byte, both logarithmic; a circle is a kernel, as large as its
-    part of the time."""
+    """Return a chart of flops per second over flops per byte, both logarithmic. Each circle is a
+    kernel; its area is the kernel's share of the time."""
     shown = [work for work in works if work.rate and work.intensity > 0]
     slowest = list(ceilings.bandwidths.values())[-1]
     most = max(ceilings.flops.values())
@@ -113,7 +113,8 @@ def roofline(works: Sequence[KernelWork], ceilings: Ceilings) -> Markup:
 
 
 def _along(part: float, x0: float, y0: float, x1: float, y1: float) -> str:
-    """Above a line and along it, from this part of it on."""
+    """Return the `transform` of a text along a line and just above it. The text starts at the
+    fraction `part` of the line."""
     angle = math.degrees(math.atan2(y1 - y0, x1 - x0))
     x, y = x0 + (x1 - x0) * part, y0 + (y1 - y0) * part - 5
     return f"translate({x:.1f} {y:.1f}) rotate({angle:.1f})"
@@ -154,7 +155,7 @@ def memory(flow: Flow, steps: int, arena: int) -> Markup:
 
 
 def rate(value: float, unit: str) -> str:
-    """With a prefix: 12.3 G."""
+    """Return a number with a decimal prefix, such as 12.3 G."""
     for factor, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if value >= factor:
             return f"{value / factor:.3g} {prefix}{unit}".rstrip()

@@ -1,4 +1,4 @@
-"""Figures of a report about a program: times of its steps, ceilings, sizes. Pure values."""
+"""Figures in a program's report: times of the steps, rooflines of the kernels, sizes and checks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Times:
-    """Seconds of each step, None where nothing is known; `source` says of what kind they are."""
+    """Seconds of each step, None if unknown; `source` says how they were found."""
 
     seconds: tuple[float | None, ...]
     source: str
@@ -26,18 +26,18 @@ class Times:
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """Parts of the total."""
+        """Each step's fraction of the total."""
         total = self.total or 1.0
         return tuple((s or 0.0) / total for s in self.seconds)
 
 
 @frozen
 class Ceilings:
-    """Highest rates of a device, per second: flops by the type that is multiplied, without types
-    whose rate is unknown, and bytes by the memory that they are read from, the slowest last.
+    """Highest rates of a device.
 
-    `holds` are the bytes of each memory but the slowest. `source` says whether the rates were
-    measured.
+    `flops` are flops per second by the type that is multiplied; types of unknown rate are absent.
+    `bandwidths` are bytes per second by the memory that is read, the slowest memory last. `holds`
+    are the sizes of all memories but the slowest. `source` says whether the rates were measured.
     """
 
     source: str
@@ -46,18 +46,18 @@ class Ceilings:
     holds: Mapping[str, int]
 
     def memory(self, nbytes: int) -> str:
-        """The fastest that holds so much."""
+        """Return the name of the fastest memory that holds `nbytes` bytes."""
         return next(name for name in self.bandwidths if nbytes <= self.holds.get(name, math.inf))
 
 
 @frozen
 class KernelWork:
-    """Kernel of a program: the minimum that a call computes and moves, and the time of a call.
+    """Kernel of a program, with the fewest flops and bytes that a call needs and its time.
 
     `steps` is the number of calls in a run. `weight_bytes` of `nbytes` are weights, which a run
     reads once: a cache keeps them for the next run only if it holds all `program_weights` bytes.
-    `multiplied` is the type that the kernel multiplies in, with its products for each of the
-    problem's.
+    `multiplied` is the type that the kernel multiplies in, and how many products in that type it
+    computes for one product of the problem.
     """
 
     entry: KernelEntry
@@ -75,12 +75,12 @@ class KernelWork:
 
     @property
     def rate(self) -> float | None:
-        """Flops per second."""
+        """Flops per second, None if the time is unknown."""
         return self.flops / self.seconds if self.seconds else None
 
     def reached(self, ceilings: Ceilings) -> tuple[float, str] | None:
-        """The part of the ceiling that is reached, and the ceiling's name: arithmetic in
-        the type that is multiplied, or the memory that takes longest, whichever takes longer.
+        """Return which fraction of its ceiling the kernel reaches, and the ceiling's name: the
+        arithmetic or the slowest of the memories, whichever takes longer.
 
         Weights come from the fastest memory that holds those of the whole program, other tensors
         from the fastest that holds them.
@@ -108,8 +108,7 @@ class KernelWork:
 
 @frozen
 class Sizes:
-    """Bytes of a program's parts, of the arena that it takes where it runs, and of the bundle's
-    file."""
+    """Bytes of a program's parts, of its arena at run time, and of the bundle's file."""
 
     weights: int
     code: int
@@ -120,7 +119,7 @@ class Sizes:
 
 @frozen
 class Check:
-    """Something that was checked, or was not (`passed` is None), and what it came to."""
+    """A check of the program and its finding; `passed` is None if it was not run."""
 
     name: str
     passed: bool | None
@@ -130,7 +129,7 @@ class Check:
 def works(
     program: Program, kernels: Mapping[str, KernelEntry], times: Times | None
 ) -> tuple[KernelWork, ...]:
-    """The distinct kernels of a program, those that take longest in all first."""
+    """Return a program's distinct kernels, those with the largest total time first."""
     from kgen.spec import from_json
 
     found = []
@@ -156,8 +155,8 @@ def works(
 
 
 def multiplied_by(entry: KernelEntry) -> Multiplied:
-    """The type that a kernel's main loop multiplies in: its plan's, or the spec's where no plan can
-    be made here, as of a bundle that another version built."""
+    """Return the type that a kernel's main loop multiplies in, from its plan. If it cannot be
+    planned, because another version built the bundle, return the type that the spec implies."""
     from kgen import pipeline, targets
     from kgen.schedule.schedule import current_names
     from kgen.spec import from_json
@@ -172,13 +171,13 @@ def multiplied_by(entry: KernelEntry) -> Multiplied:
 
 
 def _weights_of(program: Program, step: Step) -> int:
-    """Bytes of the weights that a step is given."""
+    """Return the bytes of the weights that a step reads."""
     values = {program.by_name[name] for name in step.bindings.values()}
     return sum(value.nbytes for value in values if value.place.kind == "weights")
 
 
 def sizes(program: Program, manifest: Manifest, bundle_bytes: int) -> Sizes:
-    """Sizes of one program, and of the whole file."""
+    """Return the sizes of a program and of the bundle's file."""
     artifacts = [
         artifact
         for entry in manifest.kernels

@@ -1,6 +1,6 @@
-"""Which step's results each step reads, and what lives in the arena when.
+"""Data flow of a program: whose results each step reads, and which bytes of the arena are live.
 
-Values share memory: the last write of every element says whose result it is.
+Values share memory, so each element is traced to the step that wrote it last.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from kgen_runtime.manifest import KernelEntry, TensorParam
 from kgen_runtime.schema.program import Program, Value
 from kgen_runtime.values import frozen
 
-#: Steps and places of elements that are followed: seconds, and 2 GiB of memory.
+#: Most steps and elements that are traced, for reasons of time (seconds) and memory (2 GiB).
 MOST_STEPS, MOST_PLACES = 5000, 2**29
 
 
 @frozen
 class ArenaBlock:
-    """Bytes of a value in the arena, from `start` to `end`, and the steps that it lives for.
+    """Bytes of a value in the arena, from `start` to `end`, and the steps at which it is live.
 
     `first` is the first step that writes the bytes, `last` the last step that reads them.
     """
@@ -36,8 +36,11 @@ class ArenaBlock:
 
 @frozen
 class Flow:
-    """`reads` are pairs of steps, (writer, reader); `inputs` and `outputs` pairs of a step and the
-    name of an input that it reads, or of an output that it writes."""
+    """Data flow of a program.
+
+    `reads` are pairs (writing step, reading step). `inputs` are pairs of a step and the name of an
+    input that it reads; `outputs` are pairs of a step and the name of an output that it writes.
+    """
 
     reads: tuple[tuple[int, int], ...]
     inputs: tuple[tuple[int, str], ...]
@@ -45,7 +48,7 @@ class Flow:
     blocks: tuple[ArenaBlock, ...]
 
     def occupied(self, step: int) -> int:
-        """Bytes of the arena that live at a step."""
+        """Return the bytes of the arena that are live at a step."""
         spans = sorted((b.start, b.end) for b in self.blocks if b.first <= step <= b.last)
         total = at = 0
         for start, end in spans:
@@ -55,7 +58,7 @@ class Flow:
 
 
 def flow(program: Program, kernels: Mapping[str, KernelEntry]) -> Flow:
-    """Data flow of a program; `kernels` are the bundle's by name.
+    """Return the data flow of a program; `kernels` are the bundle's kernels by name.
 
     Raises BundleError for a program that is too large.
     """
@@ -64,7 +67,7 @@ def flow(program: Program, kernels: Mapping[str, KernelEntry]) -> Flow:
     reads: dict[tuple[int, int], None] = {}
     inputs: dict[tuple[int, str], None] = {}
     outputs: dict[tuple[int, str], None] = {}
-    #: Of each write of a step: the value, the step, and the last step that reads it.
+    #: One tuple per write: the value, the step that writes it, and the last step that reads it.
     writes: list[tuple[Value, int, int]] = []
     for number, step in enumerate(program.steps):
         params = bound(kernels[f"{program.target}/{step.kernel}"])
@@ -101,7 +104,7 @@ def flow(program: Program, kernels: Mapping[str, KernelEntry]) -> Flow:
 
 
 class _Memories:
-    """For each place of an element in every memory the number of the last write; -1: none."""
+    """Number of the last write of each element of each memory; -1 if it was not written."""
 
     def __init__(self, program: Program) -> None:
         self.step = min((v.dtype.itemsize for v in program.values), default=1)
@@ -119,7 +122,7 @@ class _Memories:
         self.arrays = {memory: np.full(n, -1, np.int32) for memory, n in places.items()}
 
     def view(self, value: Value, param: TensorParam) -> npt.NDArray[np.int32]:
-        """The places of a value's elements, as a kernel's parameter sees them."""
+        """Return the elements of a value, in the layout of a kernel's parameter."""
         array = self.arrays.get(value.place.memory)
         if array is None:
             return np.full((), -1, np.int32)

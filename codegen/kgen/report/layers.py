@@ -1,8 +1,12 @@
-"""A layered layout of a directed acyclic graph: boxes in layers from top to bottom, edges between.
+"""Layered layout of a directed acyclic graph: boxes in layers, edges from top to bottom.
 
-The steps of Sugiyama, Tagawa and Toda ("Methods for Visual Understanding of Hierarchical System
-Structures", 1981): layers by the longest path; a bend where edges of a source pass a layer, one for
-all of them; orders by the means of neighbours; places by least squares with room between.
+The steps are those of Sugiyama, Tagawa and Toda ("Methods for Visual Understanding of Hierarchical
+System Structures", 1981):
+
+1. Each node's layer is the length of the longest path to it.
+2. An edge across several layers bends in each; all edges of a source share its bends.
+3. Nodes of a layer are sorted by the mean position of their neighbours.
+4. Positions minimise the weighted squares of the edges' horizontal lengths.
 """
 
 from __future__ import annotations
@@ -12,11 +16,11 @@ from collections.abc import Mapping, Sequence
 from kgen_runtime.values import frozen
 
 Point = tuple[float, float]
-#: Room between boxes of a layer, between layers, and what a bend takes.
+#: Gap between boxes of a layer, gap between layers, and width of a bend.
 BESIDE, BETWEEN, BEND = 24.0, 34.0, 10.0
-#: Passes, up and down, that order layers, and that place boxes.
+#: Passes over all layers that sort them, and that position their nodes.
 SWEEPS, PASSES = 12, 200
-#: What an edge weighs between boxes, from a box to a bend, and between bends: as in E. Gansner et
+#: Weights of edges between two boxes, a box and a bend, and two bends, from E. Gansner et
 #: al., "A Technique for Drawing Directed Graphs" (1993).
 STRAIGHT = (1.0, 2.0, 8.0)
 
@@ -36,7 +40,8 @@ class DrawnLayers:
 
 
 def layout(sizes: Sequence[Point], edges: Sequence[tuple[int, int]]) -> DrawnLayers:
-    """The layout of boxes of these widths and heights; edges go to boxes of higher numbers."""
+    """Return the layout of boxes of the given widths and heights. An edge must go to a box of a
+    higher number."""
     edges = sorted(set(edges))
     layer = _layers(len(sizes), edges)
     graph = _Bent(layer, edges)
@@ -70,9 +75,9 @@ def layout(sizes: Sequence[Point], edges: Sequence[tuple[int, int]]) -> DrawnLay
 
 
 def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
-    """Longest paths; sources stand right above the first that reads them."""
+    """Return each node's layer: the longest path to it. Sources are right above a first reader."""
     layer = [0] * count
-    for u, v in edges:  # by their sources, so that those are final
+    for u, v in edges:  # sorted by source, so the layer of u is final
         layer[v] = max(layer[v], layer[u] + 1)
     sinks = {v for _, v in edges}
     below: dict[int, int] = {}
@@ -84,7 +89,7 @@ def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
 
 
 class _Bent:
-    """The graph with a node for each layer that a source's edges pass."""
+    """The graph with an additional node, a bend, in each layer that edges of a source cross."""
 
     def __init__(self, layer: Sequence[int], edges: Sequence[tuple[int, int]]) -> None:
         self.layer = list(layer)
@@ -114,7 +119,7 @@ class _Bent:
         self.above[v].append(u)
 
     def ordered(self) -> list[list[int]]:
-        """The nodes of each layer from left to right, with few crossings."""
+        """Return each layer's nodes from left to right, in an order with few crossings."""
         rows: list[list[int]] = [[] for _ in range(max(self.layer, default=-1) + 1)]
         for n, number in enumerate(self.layer):
             rows[number].append(n)
@@ -148,9 +153,10 @@ def _mean(values: Sequence[float], otherwise: float) -> float:
 def _centres(
     rows: Sequence[Sequence[int]], graph: _Bent, widths: Sequence[float], boxes: int
 ) -> list[float]:
-    """Each node's middle: edges are short across, and those along bends straight."""
+    """Return the middle of each node. Edges are horizontally short; those between bends are nearly
+    vertical."""
     centres = [0.0] * len(widths)
-    ends = [  # of each node the other ends of its edges, and their weights
+    ends = [  # per node: the other ends of its edges, with weights
         [(m, STRAIGHT[(n >= boxes) + (m >= boxes)]) for m in graph.above[n] + graph.below[n]]
         for n in range(len(widths))
     ]
@@ -174,8 +180,8 @@ def _put(
     widths: Sequence[float],
     centres: list[float],
 ) -> None:
-    """Put a layer's nodes as near as can be to where they are wanted, in their order, with room
-    between: least squares by pooling adjacent violators."""
+    """Set the `centres` of a layer's nodes, as near as possible to the `wanted` ones, in the same
+    order and with gaps between. Least squares, by pooling adjacent violators."""
     offsets, at = [], 0.0
     for i, n in enumerate(row):
         if i:

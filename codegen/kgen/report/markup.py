@@ -1,4 +1,4 @@
-"""Elements of HTML and SVG as text: what is put into them is escaped."""
+"""Elements of HTML and SVG as text, with escaped content."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from html import escape
 
 
 class Markup(str):
-    """Text that is markup already."""
+    """Text that is markup and needs no escaping."""
 
     __slots__ = ()
 
@@ -16,7 +16,7 @@ Content = str | int | float | Iterable["Content"]
 
 
 def tag(element: str, *content: Content, **attributes: object) -> Markup:
-    """An element. An attribute's `_` stands for `-`, one at its end for a word of Python's."""
+    """Return an element. In attributes' names `_` means `-`; a last `_` is dropped (`class_`)."""
     words = [element]
     for name, value in attributes.items():
         if value is not None:
@@ -34,7 +34,7 @@ def inside(content: Content) -> Markup:
 
 
 def _plain(value: object) -> str:
-    """Numbers without digits that nobody sees."""
+    """Return a value as text, with at most two decimals."""
     return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
 
 

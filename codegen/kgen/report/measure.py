@@ -20,15 +20,15 @@ from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.schema.program import Program
 
 Kernels = Mapping[str, KernelEntry]
-#: What is read to measure memory, by the cache that holds it: this part of the cache, or of what is
-#: too large for the last, this many times that.
+#: A cache is measured by reading this fraction of its size; memory by reading this multiple of the
+#: last cache's size.
 HELD, BEYOND = 0.5, 4
-#: Bytes where the last cache's size is not known, and the most that are read.
+#: Bytes read from memory if the last cache's size is unknown, and the most bytes read.
 UNKNOWN, MOST = 2**26, 2**28
 
 
 def profiled(loaded: LoadedProgram, inputs: Mapping[str, Any], threads: int | None) -> Times:
-    """Measured here; `threads` are those that a CPU's kernels were given."""
+    """Measure the times on this machine; `threads` is the number that CPU kernels run on."""
     found = loaded.profile(inputs)
     info = loaded.backend.info
     count = "" if info.backend != "cpu" else f" in {threads or 'all'} thread{'s' * (threads != 1)}"
@@ -40,8 +40,8 @@ def profiled(loaded: LoadedProgram, inputs: Mapping[str, Any], threads: int | No
 
 
 def estimated(program: Program, kernels: Kernels) -> Times | None:
-    """Estimated times: the cost model's prediction where it chose the schedule, else the roofline's
-    lower bound. None if no device of the target is known."""
+    """Estimate the times: the cost model's prediction if it chose the schedule, else the roofline's
+    lower bound. Return None if no device of the target is known."""
     target = targets.find(program.target)
     rates = targets.family(target.family).rates(target)
     if rates is None:
@@ -67,13 +67,13 @@ def _estimate(entry: KernelEntry, target: Target, rates: Rates) -> float:
 
 
 def known_ceilings(program: Program, kernels: Kernels) -> Ceilings | None:
-    """Rates of a known device of the target; None if none is known."""
+    """Return the rates of a known device of the target; None if none is known."""
     target = targets.find(program.target)
     rates = targets.family(target.family).rates(target)
     if rates is None:
         return None
     types = multiplied_types(program, kernels)
-    # How much L2 holds is not known here: what is read from DRAM sets the ceiling.
+    # The size of L2 is unknown here, so DRAM sets the ceiling.
     l2 = {} if rates.l2 is None else {"L2": rates.l2}
     return Ceilings(
         source=f"rates of {rates.device}, not measured here",
@@ -91,18 +91,18 @@ def known_ceilings(program: Program, kernels: Kernels) -> Ceilings | None:
 def measured_ceilings(
     program: Program, kernels: Kernels, progress: Callable[[str], None] = lambda _: None
 ) -> Ceilings:
-    """Ceilings of one core of this CPU: multiply-adds in registers in each type that the program
-    multiplies in, and reading from each cache and from memory. Raises DeviceError."""
+    """Measure the ceilings of one core of this CPU: multiply-adds in registers for each type that
+    the program multiplies in, and reads from each cache and from memory. Raises DeviceError."""
     from kgen.check.peers.ceilings import peak_rate, read_rate
 
     flops = {}
     for name in multiplied_types(program, kernels):
         progress(f"measuring arithmetic in {name}")
-        # No instruction alone multiplies and adds in some types: their rate stays unknown.
+        # A type without a multiply-add instruction has no measured rate.
         with suppress(DeviceError):
             flops[name] = peak_rate(DType(name))
     limits = targets.find("native").limits
-    # What the first holds is read in less time than a call takes.
+    # L1 is not measured: reading it takes less time than a call.
     caches = {"L2": "l2_bytes", "L3": "l3_bytes"}
     holds = {name: limits[field] for name, field in caches.items() if field in limits}
     large = max(UNKNOWN, BEYOND * holds.get("L3", 0))
@@ -116,6 +116,6 @@ def measured_ceilings(
 
 
 def multiplied_types(program: Program, kernels: Kernels) -> tuple[str, ...]:
-    """Types that the program's kernels multiply in, each once."""
+    """Return the distinct types that the program's kernels multiply in."""
     found = (multiplied_by(kernels[name]).operands for name in program.kernels)
     return tuple(dict.fromkeys(found))

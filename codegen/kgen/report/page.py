@@ -1,4 +1,4 @@
-"""Self-contained HTML page: it opens from a file, without network or scripts."""
+"""The report as one HTML file, without scripts or links to other files."""
 
 from __future__ import annotations
 
@@ -43,8 +43,6 @@ svg{max-width:100%;height:auto}.graph svg{max-width:none}
 
 @frozen
 class PageContent:
-    """Content of a page."""
-
     bundle: str
     program: Program
     kernels: Mapping[str, KernelEntry]
@@ -170,8 +168,8 @@ def _times(facts: PageContent) -> Content:
 
 
 def _by_time(steps: Sequence[Step], shares: Sequence[float]) -> list[int]:
-    """Numbers of the steps: grouped by kernel, the group that takes longest first, likewise in
-    each group."""
+    """Return the steps' numbers, grouped by kernel. Slow groups come first, and slow steps within a
+    group."""
     totals: dict[str, float] = {}
     for step, share in zip(steps, shares, strict=True):
         totals[step.kernel] = totals.get(step.kernel, 0.0) + share
@@ -209,7 +207,7 @@ def _kernels(facts: PageContent) -> Content:
             charts.roofline(facts.works, ceilings),
         ]
         if facts.times is not None and not facts.times.measured:
-            least = "Times are estimates; a kernel at 100 % of its ceiling has no other estimate."
+            least = "Times are estimates; where they reach 100 %, the ceiling is the estimate."
             parts.append(tag("p", least))
     elif ceilings is None:
         parts.append(tag("p", "No ceilings are known for this target."))
@@ -284,7 +282,7 @@ def _checks(checks: Sequence[Check]) -> Markup:
 
 
 def _table(names: Sequence[str], rows: Iterable[Sequence[Content]]) -> Markup:
-    """Columns of numbers, or of what begins with one, are to the right."""
+    """Return a table; columns whose cells all begin with a digit are aligned to the right."""
     rows = [list(row) for row in rows]
     right = [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(len(names))]
 

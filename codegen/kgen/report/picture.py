@@ -1,4 +1,4 @@
-"""A program's steps as a picture: boxes in layers, an arrow from who writes to who reads."""
+"""Picture of a program's data flow, as SVG: a box per step, arrows from producers to consumers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kgen.report.markup import Markup, shortened, tag
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.schema.program import Program, Step
 
-#: A box, in pixels, and the characters of its two lines.
+#: Width and height of a box in pixels, and characters per line of its text.
 WIDTH, HEIGHT, CHARACTERS = 250.0, 40.0, 34
 END_HEIGHT, MARGIN, RADIUS = 24.0, 16.0, 4.0
 #: Colours of boxes by the kind of operation, with the words of the legend.
@@ -32,7 +32,7 @@ STYLE = (
 def picture(
     program: Program, kernels: Mapping[str, KernelEntry], shares: Sequence[float] = ()
 ) -> Markup:
-    """An SVG that stands alone; `shares` are the parts of the time that the steps take."""
+    """Return a self-contained SVG; `shares` are the steps' fractions of the total time."""
     found = flow(program, kernels)
     inputs = [v.name for v in program.inputs]
     outputs = [v.name for v in program.outputs]

@@ -20,7 +20,7 @@ LAYOUTS = {DType.F32: (DType.S32, 23), DType.F64: (DType.S64, 52)}
 
 @frozen
 class Remainder:
-    """The function on values of a type; `attributes` end its first line."""
+    """Return the function for values of a type; `attributes` end its first line."""
 
     type: FloatType
     attributes: str = ""
@@ -35,7 +35,7 @@ class Remainder:
 
     @property
     def any_lane(self) -> str:
-        """The intrinsic that says whether a condition holds in any lane."""
+        """The intrinsic that tests whether a condition holds in any lane."""
         return f"@llvm.vector.reduce.or.v{self.type.lanes}i1"
 
     @property
@@ -64,7 +64,7 @@ class Remainder:
         )
 
     def _split(self) -> Iterator[str]:
-        """Exponents and mantissas, that of y with its first bit in place."""
+        """Emit exponents and mantissas; that of y is normalised, even if y is subnormal."""
         t, i, c = self.type, self.integers, self.type.condition
         mantissa = LAYOUTS[t.dtype][1]
         width = 8 * t.dtype.itemsize
@@ -96,7 +96,7 @@ class Remainder:
         yield from self._subtracted("first", "%x.unshifted")
 
     def _subtracted(self, name: str, value: str) -> Iterator[str]:
-        """`value` less the mantissa of y, unless that is larger."""
+        """Emit `value` minus the mantissa of y, or `value` if the difference is negative."""
         i, c = self.integers, self.type.condition
         yield f"  %{name}.less = sub {i} {value}, %y.mantissa"
         yield f"  %{name}.below = icmp slt {i} %{name}.less, {i.constant(0)}"

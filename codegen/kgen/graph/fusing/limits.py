@@ -26,7 +26,7 @@ DIGITS = 9
 #: Calls that lowering may add around a formula: a slice per axis of an operand, a permutation and
 #: reshape, and the shape and type of the result.
 MOST_AROUND = MAX_RANK + 4
-#: Largest number of calls that several kernels compute again instead of reading the result.
+#: A formula of at most this many calls is computed in each of its consumers and not stored.
 CHEAP = 2
 
 
