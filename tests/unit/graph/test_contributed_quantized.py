@@ -121,18 +121,23 @@ def layer(each: bool, opset: int = 21) -> Edge:
     return of("DynamicQuantizeLSTM", lambda *a: lstm(*a[:4], *a[8:]), *given, opset=opset, **own)
 
 
-def table(data: Array, zero: Array | None, blocks: int = 3) -> Edge:
+def table(
+    data: Array, zero: Array | None, *, blocks: int = 3, by: int = 0, along: int | None = None
+) -> Edge:
     """GatherBlockQuantized of numbers of 4 bits, in blocks of 16, by an index of two axes."""
+    axis = data.ndim - 1 if along is None else along
 
     def gather(x: Array, at: Array, scale: Array, zero: Array | None = None) -> Array:
         less = np.zeros(scale.shape) if zero is None else zero.astype(F32)
-        each, less = (np.repeat(v, 16, -1)[..., : x.shape[-1]] for v in (scale, less))
-        return real(x.astype(F32), each, less)[at].astype(F32)
+        count = range(x.shape[axis])
+        each, less = (np.repeat(v, 16, axis).take(count, axis) for v in (scale, less))
+        return real(x.astype(F32), each, less).take(at, by).astype(F32)
 
-    given = [data, np.array([[4, 0], [6, 4], [-1, 2]]), scales(*data.shape[:-1], blocks)]
+    sizes = [blocks if i == axis else n for i, n in enumerate(data.shape)]
+    given = [data, np.array([[4, 0], [6, 4], [-1, 2]]), scales(*sizes)]
     given += [] if zero is None else [zero]
-    return of("GatherBlockQuantized", gather, *given, block_size=16, quantize_axis=data.ndim - 1,
-              known=(0, *range(2, len(given))))  # fmt: skip
+    return of("GatherBlockQuantized", gather, *given, block_size=16, quantize_axis=axis,
+              gather_axis=by, known=(0, *range(2, len(given))))  # fmt: skip
 
 
 S4 = np.random.default_rng(6).integers(-8, 8, (7, 40)).astype(ml_dtypes.int4)
@@ -271,6 +276,10 @@ CASES: dict[str, Edge] = {
     "GatherBlockQuantized, u4": table(U4, None),
     "GatherBlockQuantized, u4, zero points": table(U4, U4[:, :3]),
     "GatherBlockQuantized, one block of a short row": table(S4[:, :9], None, blocks=1),
+    "GatherBlockQuantized, blocks along the first axis": table(S4.T, S4.T[:3], by=1, along=0),
+    "GatherBlockQuantized, blocks along the middle axis": table(
+        U4.reshape(7, 40, 1), None, along=1
+    ),
     "GatherBlockQuantized, three axes": table(S4.reshape(7, 1, 40), S4[:, None, :3]),
     "QuantizeLinear": of(
         "QuantizeLinear", lambda x, s, z: numbers(x, s[:, None], z[:, None]), X, scales(3), s8(3),

@@ -203,40 +203,57 @@ def matmul_nbits(w: Writer) -> list[str]:
 
 
 def gather_blocks(w: Writer) -> list[str]:
-    """Write GatherBlockQuantized: numbers gathered as bytes, and dequantised by blocks of a row."""
+    """Write GatherBlockQuantized: numbers gathered as bytes, and dequantised by blocks of an axis.
+
+    The axis of the blocks becomes two, blocks and their elements, until the numbers are gathered.
+    """
     table, scales = w.array(0), w.array(2)
     bits, block = w.integer("bits", 4), w.integer("block_size", 128)
     given = (("gather_axis", 0), ("quantize_axis", 1))
-    axes = [w.integer(name, n, LEAST_AXIS) for name, n in given]
-    if bits not in WIDTHS or axes[0] or axes[1] not in (-1, table.ndim - 1) or table.ndim < 2:
-        raise w.refusal(
-            f"has a table of {table.ndim} axes and {bits} bits, gathered along axis {axes[0]} and "
-            f"in blocks along axis {axes[1]}",
-            "export it with 2, 4 or 8 bits, gather_axis=0 and blocks along the last axis",
-        )
+    by, of = (w.integer(name, n, LEAST_AXIS) for name, n in given)
     is_packed = table.dtype == np.uint8 and bits < 8
+    rank = table.ndim
+    fits = -rank <= by < rank and -rank <= of < rank and by % rank != of % rank
+    if bits not in WIDTHS or not fits or (is_packed and of % rank != rank - 1):
+        raise w.refusal(
+            f"has a table of {rank} axes and {bits} bits, gathered along axis {by} and in blocks "
+            f"along axis {of}",
+            "export it with 2, 4 or 8 bits, and blocks along another axis than gather_axis, the "
+            "last one of a table of bytes",
+        )
+    by, of = by % rank, of % rank
     numbers = unpacked(table, bits) if is_packed else table
     numbers = numbers.astype(np.int8 if table.dtype.name == "int4" else np.uint8)
-    (*outer, columns), blocks = numbers.shape, -(-numbers.shape[-1] // block)
-    block = min(block, columns)
-    w.sized(2, (*outer, blocks))
+    sizes = list(numbers.shape)
+    count, blocks = sizes[of], -(-sizes[of] // block)
+    block = min(block, count)
+    of_scales = (*sizes[:of], blocks, *sizes[of + 1 :])
+    w.sized(2, of_scales)
     zero: Array = np.full(scales.shape, 1 << bits - 1 if table.dtype == np.uint8 else 0)
     if w.input(3):
-        packed = w.sized(3, (*outer, -(-blocks * bits // 8) if is_packed else blocks))
-        zero = unpacked(packed, bits)[..., :blocks] if is_packed else packed
-    numbers = np.pad(numbers, [*[(0, 0)] * len(outer), (0, blocks * block - columns)])
+        last = -(-of_scales[-1] * bits // 8) if is_packed else of_scales[-1]
+        packed = w.sized(3, (*of_scales[:-1], last))
+        zero = unpacked(packed, bits)[..., : of_scales[-1]] if is_packed else packed
+    numbers = np.pad(
+        numbers, [(0, blocks * block - n if i == of else 0) for i, n in enumerate(sizes)]
+    )
 
-    def taken(array: Array, last: int) -> str:
-        of_blocks = np.ascontiguousarray(array.reshape(*outer, blocks, last))
-        return w.add("Gather", w.constant(of_blocks), w.input(1), axis=0)
+    def taken(array: Array, elements: int) -> str:
+        of_blocks = array.reshape(*sizes[:of], blocks, elements, *sizes[of + 1 :])
+        constant = w.constant(np.ascontiguousarray(of_blocks))
+        return w.add("Gather", constant, w.input(1), axis=by + (by > of))
 
     kind = {"to": helper.np_dtype_to_tensor_dtype(scales.dtype)}
     found = w.add("Cast", taken(numbers, block), **kind)
     found = w.add("Sub", found, w.add("Cast", taken(zero.astype(numbers.dtype), 1), **kind))
     found = w.add("Mul", found, taken(scales, 1))
-    whole = w.constant(np.array([*outer[1:], blocks * block], np.int64))
-    shape = w.add("Concat", w.add("Shape", w.input(1)), whole, axis=0)
-    ends = (w.constant(np.array([n], np.int64)) for n in (0, columns, -1))
+    sizes[of] = blocks * block
+    around = (w.constant(np.array(part, np.int64)) for part in (sizes[:by], sizes[by + 1 :]))
+    before, behind = around
+    shape = w.add("Concat", before, w.add("Shape", w.input(1)), behind, axis=0)
+    # Axes behind the gathered one are counted from the last one.
+    axis = of if of < by else of - rank
+    ends = (w.constant(np.array([n], np.int64)) for n in (0, count, axis))
     return [w.add("Slice", w.add("Reshape", found, shape), *ends)]
 
 
