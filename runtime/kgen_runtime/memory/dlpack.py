@@ -1,6 +1,6 @@
 """DLPack through ctypes: its structs, and import of tensors from other libraries.
 
-numpy's importer refuses bfloat16 and device memory, so that this module reads the capsule itself.
+numpy's importer refuses bfloat16 and device memory, so this module reads the capsule itself.
 The layouts are those of dlpack.h 1.0, versioned and unversioned. :mod:`lending` exports tensors.
 """
 

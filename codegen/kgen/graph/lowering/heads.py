@@ -20,8 +20,11 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Mask:
-    """Mask of attention: a formula of leaves whose layouts have the axes of `shape`, which are
-    those of the scores or of size 1; with four axes it is `sizes`."""
+    """Mask of attention: a formula of leaves.
+
+    `shape` is the shape of the leaves' layouts: for each axis of the scores, its size or 1. `sizes`
+    is the same shape as batch, heads, queries and keys.
+    """
 
     formula: Expression
     leaves: Mapping[str, Leaf]
@@ -29,7 +32,7 @@ class Mask:
     sizes: Shape
 
     def by_batch(self, heads: Heads) -> Mask | None:
-        """Return the mask with one element for each batch element; None if it has others."""
+        """Return a mask with one element per batch element; None if it depends on other axes."""
         if max(self.sizes[1:]) > 1:
             return None
         shape = tuple(n if axis < heads.outer else 1 for axis, n in enumerate(heads.frame.shape))
@@ -43,20 +46,23 @@ class Mask:
 
 @frozen
 class ScoreAxes:
-    """Axes of scores: those of the batch, cut wherever a shape that the model has for them is cut;
-    queries and keys."""
+    """Axes of the scores: axes of the batch, queries, keys.
+
+    The batch has several axes if the model reshapes the scores: each of the model's shapes can be
+    made from these axes by merging neighbours.
+    """
 
     batch: Shape
     queries: int
     keys: int
-    #: Whether the first axis is that of sequences, as far as their shapes tell.
+    #: Whether the first axis seems to be the batch of sequences, as judged by the shapes.
     has_batch: bool
 
     @classmethod
     def of(
         cls, first: GraphValue, second: GraphValue, between: Sequence[Shape]
     ) -> ScoreAxes | None:
-        """Return the axes of both products and of the formulas between them.
+        """Return the axes that fit both products and the formulas between them.
 
         Return None if their shapes do not agree.
         """
@@ -81,15 +87,18 @@ class ScoreAxes:
         return (*self.batch, self.queries, self.keys)
 
     def leaf(self, leaf: Leaf, shape: Shape) -> Leaf | None:
-        """Return a leaf of a formula of some shape, with the axes of the scores."""
+        """Return a leaf with the axes of the scores; its formula has the shape `shape`."""
         layout = leaf.layout.expanded(shape).reshaped(self.shape)
         return None if layout is None else dataclasses.replace(leaf, layout=layout)
 
 
 @frozen
 class Heads:
-    """Axes of a batch of matrices as batch, K/V heads, and heads that share one: the first `outer`
-    axes are the batch, those from `inner` on share K and V."""
+    """Meaning of the batch axes of the scores.
+
+    The first `outer` axes are the batch, those up to `inner` are K/V heads, and the rest are heads
+    that share a K/V head.
+    """
 
     frame: ScoreAxes
     outer: int
@@ -97,7 +106,7 @@ class Heads:
 
     @classmethod
     def of(cls, frame: ScoreAxes, layouts: Mapping[str, StridedLayout]) -> Heads | None:
-        """Return heads that every tensor has one stride for; None if there are none."""
+        """Return axes for which every tensor has a single stride each; None if there are none."""
         rank = len(frame.batch)
         for outer in sorted(range(rank + 1), key=lambda n: abs(n - frame.has_batch)):
             for inner in range(outer, rank + 1):
@@ -133,7 +142,7 @@ class Heads:
         return None if merged is None else (*merged.strides, rows)
 
     def spec(self, layouts: Mapping[str, StridedLayout], **fields: object) -> Attention:
-        """Return the attention, with axes in the model's order. Raises SpecError."""
+        """Return the spec of the attention, with the model's strides. Raises SpecError."""
         batch, heads, kv_heads = self.sizes
         (queries, size), (keys, out) = (layouts[name].shape[-2:] for name in ("q", "v"))
         sizes = {
@@ -150,7 +159,7 @@ class Heads:
     def mask(self, formula: Expression, leaves: Mapping[str, Leaf]) -> Mask:
         """Return a formula of leaves as a mask, of size 1 along axes on which it does not depend.
 
-        Axes of the batch, and axes of heads, count as one.
+        All axes of the batch count as one axis, and so do all axes of heads.
         """
         used = {name: leaves[name] for name in inputs(formula)}
         every = (own_sizes(leaf.layout) for leaf in used.values())
@@ -176,7 +185,7 @@ class Heads:
 
 
 def _with_steps_of_one(sizes: Shape, strides: Shape) -> Shape:
-    """Return the strides. An axis of one element has the stride that more would have."""
+    """Return the strides, where axes of one element have the stride of a packed tensor."""
     inside, found = sizes[3], list[int]()
     for n, stride in reversed([*zip(sizes, strides, strict=False)]):
         found.append(stride if n > 1 else inside)
@@ -209,5 +218,5 @@ def composed(outer: StridedLayout, inner: StridedLayout) -> StridedLayout | None
 
 
 def is_near(layout: StridedLayout) -> bool:
-    """Whether elements of a row are next to one another."""
+    """Whether each row is contiguous and no stride is negative."""
     return (layout.shape[-1] == 1 or layout.strides[-1] == 1) and min(layout.strides) >= 0

@@ -31,7 +31,7 @@ from kgen.graph.reading.model import Array, Shape
 from kgen.graph.rewrites.decomposed_functions import recognised
 from kgen.graph.rewrites.norms import normalized
 from kgen.graph.rewrites.requantized import requantized
-from kgen.graph.rewrites.tied_weights import FEW
+from kgen.graph.rewrites.tied_weights import SKINNY
 from kgen.ops import OUT, reduces
 from kgen.ops.expression import (
     Expression,
@@ -377,7 +377,7 @@ class _Lowering:
         epilogue, shapes, operands = self.epilogue(root, product, extents)
         if letters[0] == "n" and "mx1" not in shapes.values():
             batch = batch.with_rows(k, n)
-        if len(batch.sizes) > 1 or (batch.m <= FEW and bindings["b"].buffer in self.looked_at):
+        if len(batch.sizes) > 1 or (batch.m <= SKINNY and bindings["b"].buffer in self.looked_at):
             # A matrix that other kernels read unpacked is not stored a second time as prepacked.
             constant = ()
         dtype = self.values[operation.a].dtype

@@ -35,10 +35,10 @@ INTEGERS = (
     *(onnx.TensorProto.INT4, onnx.TensorProto.UINT4),
     *(onnx.TensorProto.INT2, onnx.TensorProto.UINT2),
 )
-#: Types that a model may compute with inside, with the type of the values in kernels, which holds
-#: all their numbers. Inputs and outputs of the model have types of `DTYPES`.
+#: Types that only a model's inner values may have, with the type in which kernels store these
+#: values exactly. Inputs and outputs of the model have types of `DTYPES`.
 WIDENED: Mapping[int, DType] = dict.fromkeys((*INTEGERS, *FLOATS_8), DType.F32)
-#: Operators that make values of a widened type, as none of them makes a number that the type lacks.
+#: Operators that may make values of a widened type: their results always fit the narrow type.
 KEEPS_RANGE = frozenset(
     {
         *("Cast", "Clip", "Concat", "DepthToSpace", "Expand", "Flatten", "Gather"),

@@ -1,7 +1,7 @@
 """Graph rewrite: tied weights share memory; a transposed copy of a constant becomes a view.
 
 The output projection of a decoder multiplies by the transpose of the embedding table, which the
-model stores as a second constant. The rewrite applies only to a skinny GEMM (:data:`FEW`), whose
+model stores as a second constant. The rewrite applies only to a skinny GEMM (:data:`SKINNY`), whose
 time is that of reading B: it reads B unpacked as fast as prepacked.
 """
 
@@ -16,7 +16,7 @@ from kgen.graph.rewrites.rewriting import Rewriting
 from kgen.ops.expression import Expression, Primitive, steps
 
 #: Largest M of a GEMM that is limited by reading B, whatever its layout.
-FEW = 4
+SKINNY = 4
 
 
 def tied(graph: Graph) -> Graph:
@@ -62,7 +62,7 @@ class _ShareTable(Rewriting):
         operation = value.operation
         if not isinstance(operation, ProductNode) or operation.conv is not None:
             return self.copy(value)
-        if math.prod(value.shape[:-1]) > FEW:
+        if math.prod(value.shape[:-1]) > SKINNY:
             return self.copy(value)
         table = self.table(self.graph.values[operation.b])
         if table is None:

@@ -20,7 +20,7 @@ from kgen.emulate.llvm.types import Array
 if TYPE_CHECKING:
     from kgen.emulate.llvm.exec.machine import Machine
 
-#: Segments that run in lockstep before the lowest waves are held back, and for which they are.
+#: Segments in lockstep before the lowest waves are held back, and segments for which they are held.
 _PATIENCE = 2048
 _RESPITE = 256
 #: Most segments of a turn with a seed; shorter turns are likelier.

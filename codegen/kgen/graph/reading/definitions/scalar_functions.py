@@ -61,7 +61,7 @@ class QuantizeLinear(OnnxQuantizeLinear):  # type: ignore[misc]
         return (np.clip(found, int(limits.min), int(limits.max)).astype(kind),)
 
 
-#: The operators of these names that ONNX Runtime has of its own.
+#: The same operators in ONNX Runtime's own domain.
 OF_ONNX_RUNTIME = tuple(
     type(each.__name__, (each,), {"op_domain": "com.microsoft"})
     for each in (DequantizeLinear, QuantizeLinear)

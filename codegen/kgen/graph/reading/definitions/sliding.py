@@ -111,7 +111,8 @@ class Conv(OpRun):  # type: ignore[misc]
 
 
 def less_zero(x: Array, zero: Array | None) -> Array:
-    """Return s64 numbers less their zero point: one, or one for each element of the first axis."""
+    """Return numbers minus their zero point, as s64. `zero` has one element, or one per element of
+    the first axis."""
     if zero is None:
         return x.astype(np.int64)
     return np.asarray(x.astype(np.int64) - zero.reshape(-1, *(1,) * (x.ndim - 1)))
