@@ -40,9 +40,9 @@ def options(dtype: str) -> dict[str, Attention]:
             20, 37, 16, mask=(20, 1), mask_dtype="bool", mask_value=-3.4028234663852886e38, lse=True
         ),
         "empty rows of NaN": attend(20, 37, 16, mask=(20, 37), empty_rows="nan", lse=True),
-        "zeros for NaN": attend(20, 37, 16, mask=(20, 37), empty_rows="no_nan"),
+        "zeros for NaN": attend(20, 37, 16, mask=(20, 37), empty_rows="no_nan", lse=True),
         "lengths of 0 are NaN": attend(
-            5, 40, 16, batch=3, kv_length=True, empty_rows="nan", causal=True
+            5, 40, 16, batch=3, kv_length=True, empty_rows="nan", causal=True, lse=True
         ),
         "lengths": attend(9, 150, 16, batch=3, kv_length=True, heads=2, lse=True),
         "cap and lengths": attend(9, 50, 16, batch=3, kv_length=True, softcap=30.0, **BOTTOM),
@@ -114,7 +114,10 @@ def decoding(dtype: str) -> dict[str, tuple[Attention, dict[str, int]]]:
             attend(3, 90, 16, empty_rows="nan", kv_length=True, lse=True, **groups, **BOTTOM),
             both,
         ),
-        "zeros for NaN": (attend(2, 71, 16, mask=(71,), empty_rows="no_nan", **groups), both),
+        "zeros for NaN": (
+            attend(2, 71, 16, mask=(71,), empty_rows="no_nan", lse=True, **groups),
+            both,
+        ),
         "pages": (attend(3, 256, 16, page_size=64, pages=9, lse=True, **groups, **BOTTOM), both),
         "hidden for all": (
             attend(2, 71, 16, mask=(2, 1), mask_dtype="bool", lse=True, **groups),

@@ -418,8 +418,9 @@ class MatrixAttentionPlan(AmdgpuAttentionPlan):
             found.append("i32 @llvm.amdgcn.permlanex16.i32(i32, i32, i32, i32, i1, i1)")
         if i.replicated or self.rounding.in_words:
             found.append("i32 @llvm.amdgcn.perm(i32, i32, i32)")
-        if self.matrices.is_split:
+        if self.matrices.is_split or self.spec.lse:
             found.append("float @llvm.fma.f32(float, float, float)")
+        if self.matrices.is_split:
             found.append(
                 "void @llvm.amdgcn.raw.ptr.buffer.store.v2f32"
                 "(<2 x float>, ptr addrspace(8), i32, i32, i32 immarg)"
