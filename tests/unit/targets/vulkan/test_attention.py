@@ -66,7 +66,7 @@ def test_every_size_of_matrices_has_whole_ones(head: int, out: int, queries: int
         assert s.n * len(s.columns) * s.size.n == module.schedule.block_k
         # Columns of all turns cover the results once, but for those past their end.
         columns = [
-            turn * module.schedule.block_k + warp * s.warp_k + column * s.size.n
+            turn * module.schedule.block_k + warp * s.warp_n + column * s.size.n
             for _, turn, column in module.result_matrices
             for warp in range(s.n)
         ]

@@ -19,7 +19,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import CooperativeAttention
 from kgen.spec import Attention, DType
 from kgen.targets.base import Target
-from kgen.targets.powers_of_two import check_powers_of_two, log2
+from kgen.targets.powers_of_two import check_powers_of_two
 from kgen.targets.vulkan.limits import BFLOAT16
 from kgen.targets.vulkan.plan.attention.head_accesses import buffers, width_of
 from kgen.targets.vulkan.plan.attention.invocation import FusedStep, HeadColumn
@@ -39,10 +39,7 @@ from kgen.targets.vulkan.plan.attention.unstaged_attention import (
 from kgen.targets.vulkan.plan.checks import check_shared, check_threads
 from kgen.targets.vulkan.plan.coopmat_module import CooperativeModule
 from kgen.targets.vulkan.plan.matmul.coopmat import TRANSPOSE
-from kgen.targets.vulkan.plan.matmul.coopmat_types import (
-    TYPES,
-    Size,
-)
+from kgen.targets.vulkan.plan.matmul.coopmat_types import TYPES, Size, SubgroupGrid
 from kgen.targets.vulkan.plan.matmul.matrix import WIDEST
 from kgen.targets.vulkan.plan.matmul.operand import Transpose
 from kgen.targets.vulkan.plan.memory import WORD, Shared, vector_type
@@ -59,63 +56,20 @@ UNIT = 16
 
 
 @frozen
-class SubgroupMatrices:
+class SubgroupMatrices(SubgroupGrid):
     """Division of a block's queries, and of its keys or of the results' columns, among the
     subgroups of a workgroup."""
 
     schedule: CooperativeAttention
-    size: Size
 
     @property
-    def number(self) -> int:
-        return self.schedule.num_threads // self.size.lanes
+    def block(self) -> tuple[int, int, int]:
+        return self.schedule.block_q, self.schedule.block_k, self.schedule.thread_k
 
     @property
     def m(self) -> int:
         """Number of subgroups along queries."""
-        return min(self.number, self.schedule.block_q // self.size.m)
-
-    @property
-    def n(self) -> int:
-        """Number of subgroups along keys, or columns."""
-        return self.number // self.m
-
-    @property
-    def n_mask(self) -> int:
-        return self.n - 1
-
-    @property
-    def n_log2(self) -> int:
-        return log2(self.n)
-
-    @property
-    def warp_q(self) -> int:
-        """Queries of a subgroup."""
-        return self.schedule.block_q // self.m
-
-    @property
-    def warp_k(self) -> int:
-        """Keys of a subgroup in scores, and its columns in a turn of results."""
-        return self.schedule.block_k // self.n
-
-    @property
-    def fits(self) -> bool:
-        """Whether each subgroup has whole matrices."""
-        if self.number == 0 or self.schedule.block_q < self.size.m:
-            return False
-        if self.schedule.block_k % self.n or self.schedule.thread_k % self.size.k:
-            return False
-        return self.warp_q % self.size.m == self.warp_k % self.size.n == 0
-
-    @property
-    def rows(self) -> range:
-        """Numbers of a subgroup's matrices along queries."""
-        return range(self.warp_q // self.size.m)
-
-    @property
-    def columns(self) -> range:
-        """Numbers of a subgroup's matrices along keys."""
-        return range(self.warp_k // self.size.n)
+        return min(self.number, max(1, self.schedule.block_q // self.size.m))
 
 
 @frozen
@@ -175,7 +129,7 @@ class CooperativeAttentionPlan(CooperativeModule, UnstagedAttentionPlan):
         return (
             *super().notes,
             f"matrices of {self.size.text}, {s.m} x {s.n} subgroups of {self.size.lanes} lanes "
-            f"(queries x keys), {s.warp_q} x {s.warp_k} scores each",
+            f"(queries x keys), {s.warp_m} x {s.warp_n} scores each",
         )
 
     # -- workgroup memory ----------------------------------------------------------------------
@@ -239,27 +193,27 @@ class CooperativeAttentionPlan(CooperativeModule, UnstagedAttentionPlan):
     @property
     def warp_query_step(self) -> int:
         """Distance from a subgroup's queries to those of the next one."""
-        return self.subgroups.warp_q * self.queries.pitch
+        return self.subgroups.warp_m * self.queries.pitch
 
     @property
     def warp_row_step(self) -> int:
         """Distance from a subgroup's rows of scores to those of the next one."""
-        return self.subgroups.warp_q * self.weight_pitch
+        return self.subgroups.warp_m * self.weight_pitch
 
     @property
     def warp_score_step(self) -> int:
         """Distance from a subgroup's columns of scores to those of the next one."""
-        return self.subgroups.warp_k // FLOATS
+        return self.subgroups.warp_n // FLOATS
 
     @property
     def warp_key_step(self) -> int:
         """Distance from a subgroup's keys to those of the next one."""
-        return self.subgroups.warp_k * self.staged_keys.pitch
+        return self.subgroups.warp_n * self.staged_keys.pitch
 
     @property
     def warp_value_step(self) -> int:
         """Distance from a subgroup's columns of values to those of the next one."""
-        return self.subgroups.warp_k * self.staged_values.pitch
+        return self.subgroups.warp_n * self.staged_values.pitch
 
     @property
     def first_block(self) -> str:

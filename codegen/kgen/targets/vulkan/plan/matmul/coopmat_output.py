@@ -10,7 +10,7 @@ from kgen.schedule import CooperativeMatmul
 from kgen.spec import DType, Extent, Matmul
 from kgen.targets.batch import batch_terms
 from kgen.targets.powers_of_two import log2
-from kgen.targets.vulkan.plan.matmul.coopmat_types import Size
+from kgen.targets.vulkan.plan.matmul.coopmat_types import Size, SubgroupGrid
 from kgen.targets.vulkan.plan.matmul.epilogue import EpilogueFunction
 from kgen.targets.vulkan.plan.matmul.outputs import Outputs
 from kgen_runtime.values import frozen
@@ -22,15 +22,14 @@ WIDTH = ELEMENT // WORD
 
 
 @frozen
-class Subgroups:
-    """Division of a block tile among the subgroups of a workgroup, and the matrices of each."""
+class Subgroups(SubgroupGrid):
+    """Division of a block tile among the subgroups of a workgroup."""
 
     schedule: CooperativeMatmul
-    size: Size
 
     @property
-    def number(self) -> int:
-        return self.schedule.num_threads // self.size.lanes
+    def block(self) -> tuple[int, int, int]:
+        return self.schedule.block_m, self.schedule.block_n, self.schedule.block_k
 
     @property
     def m(self) -> int:
@@ -38,45 +37,6 @@ class Subgroups:
         matrices for them."""
         most = max(1, self.schedule.block_m // self.size.m)
         return min(self.number >> log2(self.number) // 2, 1 << most.bit_length() - 1)
-
-    @property
-    def n(self) -> int:
-        return self.number // self.m
-
-    @property
-    def warp_m(self) -> int:
-        """Number of rows of a subgroup."""
-        return self.schedule.block_m // self.m
-
-    @property
-    def warp_n(self) -> int:
-        return self.schedule.block_n // self.n
-
-    @property
-    def fits(self) -> bool:
-        """Whether each subgroup has whole matrices."""
-        if self.schedule.num_threads < self.size.lanes or self.schedule.block_k % self.size.k:
-            return False
-        if min(self.warp_m, self.warp_n) == 0:
-            return False
-        return self.warp_m % self.size.m == self.warp_n % self.size.n == 0
-
-    @property
-    def n_mask(self) -> int:
-        return self.n - 1
-
-    @property
-    def n_log2(self) -> int:
-        return log2(self.n)
-
-    @property
-    def rows(self) -> range:
-        """Numbers of a subgroup's matrices along m."""
-        return range(self.warp_m // self.size.m)
-
-    @property
-    def columns(self) -> range:
-        return range(self.warp_n // self.size.n)
 
     @property
     def steps(self) -> range:

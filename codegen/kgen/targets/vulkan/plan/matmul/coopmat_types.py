@@ -1,9 +1,13 @@
-"""Cooperative matrices that devices support: types, sizes, and the needs of a module that uses
-them."""
+"""Cooperative matrices that devices support: types, sizes, the needs of a module that uses them,
+and the division of a block among subgroups."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
+from kgen.schedule import CooperativeAttention, CooperativeMatmul
 from kgen.spec import DType
+from kgen.targets.powers_of_two import log2
 from kgen_runtime.values import frozen
 
 #: Features that all modules need. Subgroups must have a fixed number of lanes.
@@ -113,3 +117,64 @@ TYPES = {
         sizes=SIZES_8BIT,
     ),
 }
+
+
+@frozen
+class SubgroupGrid(ABC):
+    """Division of a block of results among m x n subgroups of a workgroup, and the matrices of each
+    subgroup."""
+
+    schedule: CooperativeMatmul | CooperativeAttention
+    size: Size
+
+    @property
+    @abstractmethod
+    def block(self) -> tuple[int, int, int]:
+        """Rows and columns of the block, and depth of the products in it."""
+
+    @property
+    @abstractmethod
+    def m(self) -> int:
+        """Number of subgroups along the rows."""
+
+    @property
+    def number(self) -> int:
+        return self.schedule.num_threads // self.size.lanes
+
+    @property
+    def n(self) -> int:
+        return self.number // self.m
+
+    @property
+    def n_mask(self) -> int:
+        return self.n - 1
+
+    @property
+    def n_log2(self) -> int:
+        return log2(self.n)
+
+    @property
+    def warp_m(self) -> int:
+        """Number of rows of a subgroup."""
+        return self.block[0] // self.m
+
+    @property
+    def warp_n(self) -> int:
+        return self.block[1] // self.n
+
+    @property
+    def fits(self) -> bool:
+        """Whether each subgroup has whole matrices."""
+        _, columns, depth = self.block
+        if self.number == 0 or columns % self.n or depth % self.size.k:
+            return False
+        return self.warp_m % self.size.m == self.warp_n % self.size.n == 0
+
+    @property
+    def rows(self) -> range:
+        """Numbers of a subgroup's matrices along the rows."""
+        return range(self.warp_m // self.size.m)
+
+    @property
+    def columns(self) -> range:
+        return range(self.warp_n // self.size.n)
