@@ -41,6 +41,26 @@ class Digit:
 
 
 @frozen
+class NumberDigit(Digit):
+    """Digit of a number, counted from the outermost one, which is the quotient by all others."""
+
+    number: int
+
+    @property
+    def is_outermost(self) -> bool:
+        return self.number == 0
+
+
+def innermost_first(digits: Sequence[Digit], itemsize: int = 1) -> tuple[NumberDigit, ...]:
+    """Return the digits of a number, the innermost one first, with strides times `itemsize`."""
+    found = [
+        NumberDigit(number=i, extent=digit.extent, stride=digit.stride * itemsize)
+        for i, digit in enumerate(digits)
+    ]
+    return tuple(reversed(found))
+
+
+@frozen
 class Guard:
     """Condition for an element to exist: 0 <= start + row . digits + k . digits < end.
 

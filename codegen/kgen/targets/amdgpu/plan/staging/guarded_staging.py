@@ -15,6 +15,7 @@ from typing import ClassVar
 from kgen.errors import ScheduleError
 from kgen.targets.amdgpu.plan.staging.chunks import ChunkLoad
 from kgen.targets.amdgpu.plan.staging.registers import Staging
+from kgen.targets.contraction.access import NumberDigit, innermost_first
 from kgen.targets.contraction.row_masks import WORD_BITS, GuardTest, RowMasks
 from kgen.targets.contraction.step_table import StepTable
 from kgen_runtime.values import frozen
@@ -25,15 +26,6 @@ MAX_OFFSET_BITS = 30
 SIGN_INSTRUCTIONS = 2
 #: Address space of constants (AMDGPUUsage, "Address Spaces").
 CONSTANT = 4
-
-
-@frozen
-class RowDigit:
-    """Digit of a row's number: its extent, and the distance of neighbours in bytes."""
-
-    number: int
-    extent: int
-    stride: int
 
 
 @frozen
@@ -236,14 +228,9 @@ class GuardedStaging(Staging):
         return tuple(dict.fromkeys(self.row_of(load) for load in self.loads))
 
     @property
-    def row_digits(self) -> tuple[RowDigit, ...]:
+    def row_digits(self) -> tuple[NumberDigit, ...]:
         """Digits of a row's number, innermost first."""
-        itemsize = self.memory.itemsize
-        found = (
-            RowDigit(number=number, extent=digit.extent, stride=digit.stride * itemsize)
-            for number, digit in enumerate(self.access.row)
-        )
-        return tuple(reversed(tuple(found)))
+        return innermost_first(self.access.row, self.memory.itemsize)
 
     @property
     def guard_forms(self) -> tuple[GuardForm, ...]:

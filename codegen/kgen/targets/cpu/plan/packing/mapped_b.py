@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kgen.spec import Matmul
-from kgen.targets.contraction.access import AccessMap, Axis, access_maps
+from kgen.targets.contraction.access import AccessMap, NumberDigit, access_maps, innermost_first
 from kgen.targets.contraction.candidate_table import Column
 from kgen.targets.contraction.implicit_gemm import ImplicitGemm
 from kgen.targets.cpu.plan.cpu_plan import Buffer
@@ -20,16 +20,6 @@ from kgen_runtime.values import frozen
 
 #: Bytes that one access copies.
 COPIED_BYTES = 32
-
-
-@frozen
-class IndexDigit:
-    """Digit `number` of an index: `stride` bytes from one value to the next."""
-
-    number: int
-    extent: int
-    stride: int
-    is_outermost: bool
 
 
 @frozen
@@ -74,31 +64,19 @@ class MappedB:
         return self.access.start * self.itemsize
 
     @property
-    def columns(self) -> tuple[IndexDigit, ...]:
+    def columns(self) -> tuple[NumberDigit, ...]:
         """Digits of a column's number, innermost first."""
-        return self._digits("row")
+        return innermost_first(self.access.row, self.itemsize)
 
     @property
-    def k(self) -> tuple[IndexDigit, ...]:
+    def k(self) -> tuple[NumberDigit, ...]:
         """Digits of k, innermost first."""
-        return self._digits("k")
+        return innermost_first(self.access.k, self.itemsize)
 
     @property
     def is_contiguous(self) -> bool:
         """Whether the columns of a segment are contiguous."""
         return self.access.row[-1].stride == 1
-
-    def _digits(self, axis: Axis) -> tuple[IndexDigit, ...]:
-        found = (
-            IndexDigit(
-                number=number,
-                extent=digit.extent,
-                stride=digit.stride * self.itemsize,
-                is_outermost=number == 0,
-            )
-            for number, digit in enumerate(self.access.digits(axis))
-        )
-        return tuple(reversed(tuple(found)))
 
 
 def maps_b(spec: Matmul) -> bool:

@@ -7,7 +7,7 @@ modulo 2^32: a part may be negative, and a form below its range becomes a large 
 
 from __future__ import annotations
 
-from kgen.targets.contraction.access import AccessMap, Axis, Digit
+from kgen.targets.contraction.access import AccessMap, Axis, Digit, NumberDigit, innermost_first
 from kgen_runtime.values import frozen
 
 #: Modulus of 32-bit arithmetic.
@@ -34,15 +34,6 @@ class IndexForm:
     name: str
     start: int
     terms: tuple[DigitTerm, ...]
-
-
-@frozen
-class NumberDigit:
-    """Digit of a number; the outermost one is the quotient by all others."""
-
-    number: int
-    extent: int
-    is_outermost: bool
 
 
 @frozen
@@ -93,14 +84,7 @@ class GuardedIndices:
         for number, guard in enumerate(self.access.guards):
             first = guard.start if axis == "row" else 0
             forms.append(_form(f"guard{number}", first, guard.coefficients(axis)))
-        last = len(digits) - 1
-        return IndexParts(
-            digits=tuple(
-                NumberDigit(number=last - i, extent=digits[last - i].extent, is_outermost=i == last)
-                for i in range(len(digits))
-            ),
-            forms=tuple(forms),
-        )
+        return IndexParts(digits=innermost_first(digits), forms=tuple(forms))
 
     @property
     def ranges(self) -> tuple[GuardRange, ...]:
