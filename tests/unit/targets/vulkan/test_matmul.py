@@ -68,7 +68,7 @@ def test_each_element_of_a_k_tile_is_copied_once(
     layout: Layout, overrides: dict[str, int], dtype: DType
 ) -> None:
     found = fma_plan(Matmul(m=304, n=200, k=104, layout=layout, dtype=dtype), **overrides)
-    for o in found.operands:
+    for o in (found.a, found.b):
         places = copied(o)
         assert set(places) == set(product(range(o.side.block), range(o.block_k)))
         for (edge, k), at in places.items():
@@ -134,7 +134,7 @@ def test_an_unstaged_product_loads_each_element_it_multiplies(
     chosen = VULKAN13 if target is VULKAN13 else VULKAN_CPU
     found = unstaged_plan(Matmul(m=m, n=n, k=40, dtype=DType.F32, layout=layout), chosen)
     steps = found.schedule.block_k
-    for o in found.operands:
+    for o in (found.a, found.b):
         loaded = {f"main_{o.name}{load.name}" for load in o.loads(steps)}
         used = {
             o.load("main", value, step)

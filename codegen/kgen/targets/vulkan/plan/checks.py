@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kgen.errors import ScheduleError
+from kgen.schedule.matmul import GpuMatmul
 from kgen.targets.base import Target
 from kgen.targets.vulkan.limits import CEILING
 from kgen.targets.vulkan.plan.vulkan_plan import VulkanPlan
@@ -40,4 +41,12 @@ def check_shared(plan: VulkanPlan, field: str) -> None:
         raise ScheduleError(
             f"{field}={value} needs {used} B of workgroup memory; {plan.target.name} allows "
             f"{limit}; try {field}={fitting}"
+        )
+
+
+def check_stages(schedule: GpuMatmul) -> None:
+    if schedule.num_stages > 2:
+        raise ScheduleError(
+            f"num_stages={schedule.num_stages} is not 1 or 2, the K-tiles that fit in workgroup "
+            "memory; try num_stages=2"
         )

@@ -18,7 +18,7 @@ from kgen.targets.base import Target
 from kgen.targets.contraction.access import AccessMap, access_maps
 from kgen.targets.powers_of_two import check_powers_of_two
 from kgen.targets.vulkan.limits import BFLOAT16
-from kgen.targets.vulkan.plan.checks import check_shared, check_threads
+from kgen.targets.vulkan.plan.checks import check_shared, check_stages, check_threads
 from kgen.targets.vulkan.plan.coopmat_module import CooperativeModule
 from kgen.targets.vulkan.plan.matmul.coopmat_operand import CooperativeOperand
 from kgen.targets.vulkan.plan.matmul.coopmat_output import (
@@ -97,10 +97,6 @@ class CooperativePlan(CooperativeModule, PaddedPlan):
     b: CooperativeOperand
     direct: DirectSums | None
     others: tuple[CooperativePlan, ...] = ()
-
-    @property
-    def operands(self) -> tuple[CooperativeOperand, CooperativeOperand]:
-        return (self.a, self.b)
 
     @property
     def further_requirements(self) -> dict[str, object]:
@@ -297,11 +293,7 @@ def _check(spec: Matmul, target: Target, schedule: CooperativeMatmul) -> None:
             f"vulkan1.3+coopmat, and rows of whole 16 bytes; {target.name} with {spec.key} lacks "
             "one of them; leave mainloop out"
         )
-    if schedule.num_stages > 2:
-        raise ScheduleError(
-            f"num_stages={schedule.num_stages} is not 1 or 2, the K-tiles that fit in workgroup "
-            "memory; try num_stages=2"
-        )
+    check_stages(schedule)
     check_threads(schedule.num_threads, target, "num_threads=128")
     narrower = min(schedule.block_m, schedule.block_n) * schedule.block_k
     if (has := narrower * spec.dtype.itemsize) < (needs := WIDEST * schedule.num_threads):

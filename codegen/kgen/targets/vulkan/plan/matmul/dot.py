@@ -13,7 +13,7 @@ from kgen.targets.base import Target
 from kgen.targets.contraction.access import AccessMap, access_maps
 from kgen.targets.powers_of_two import check_powers_of_two
 from kgen.targets.vulkan.limits import DOT_PRODUCT
-from kgen.targets.vulkan.plan.checks import check_shared
+from kgen.targets.vulkan.plan.checks import check_shared, check_stages
 from kgen.targets.vulkan.plan.matmul.dot_operand import QUAD, DotOperand
 from kgen.targets.vulkan.plan.matmul.matmul_plan import (
     PaddedPlan,
@@ -62,10 +62,6 @@ class DotPlan(PaddedPlan):
     schedule: FmaMatmul
     a: DotOperand
     b: DotOperand
-
-    @property
-    def operands(self) -> tuple[DotOperand, DotOperand]:
-        return (self.a, self.b)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -197,10 +193,6 @@ def _check(spec: Matmul, target: Target, schedule: FmaMatmul) -> None:
             f"block_k={schedule.block_k} is less than {QUAD}, the bytes of one dot product; "
             f"try block_k={QUAD}"
         )
-    if schedule.num_stages > 2:
-        raise ScheduleError(
-            f"num_stages={schedule.num_stages} is not 1 or 2, the K-tiles that fit in workgroup "
-            "memory; try num_stages=2"
-        )
+    check_stages(schedule)
     check_thread_tiles(schedule, target)
     check_grid(spec, target, schedule)

@@ -8,13 +8,12 @@ the loop.
 
 from __future__ import annotations
 
-from kgen.errors import ScheduleError
 from kgen.schedule import FmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.contraction.access import AccessMap, access_maps
 from kgen.targets.powers_of_two import check_powers_of_two
-from kgen.targets.vulkan.plan.checks import check_shared
+from kgen.targets.vulkan.plan.checks import check_shared, check_stages
 from kgen.targets.vulkan.plan.matmul.matmul_plan import (
     MatmulPlan,
     check_grid,
@@ -26,9 +25,6 @@ from kgen.targets.vulkan.plan.matmul.matrix import plan_matrix
 from kgen.targets.vulkan.plan.matmul.outputs import SumGroup, ThreadOutputs
 from kgen.targets.vulkan.plan.matmul.staging import StagedOperand
 from kgen_runtime.values import frozen
-
-#: Supported numbers of stages of workgroup memory.
-STAGES = (1, 2)
 
 
 @frozen
@@ -52,10 +48,6 @@ class FmaPlan(MatmulPlan):
     schedule: FmaMatmul
     a: StagedOperand
     b: StagedOperand
-
-    @property
-    def operands(self) -> tuple[StagedOperand, StagedOperand]:
-        return (self.a, self.b)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -134,10 +126,6 @@ def _operand(
 
 def _check(spec: Matmul, target: Target, schedule: FmaMatmul) -> None:
     check_powers_of_two(schedule, "block_m", "block_n", "block_k", "thread_m", "thread_n")
-    if schedule.num_stages not in STAGES:
-        raise ScheduleError(
-            f"num_stages={schedule.num_stages} is not 1 or 2, the K-tiles that fit in workgroup "
-            "memory; try num_stages=2"
-        )
+    check_stages(schedule)
     check_thread_tiles(schedule, target)
     check_grid(spec, target, schedule)

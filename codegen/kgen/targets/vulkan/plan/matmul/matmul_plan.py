@@ -25,8 +25,14 @@ from kgen_runtime.values import frozen
 class MatmulPlan(VulkanPlan):
     schedule: GpuMatmul
     spec: Matmul
+    a: TiledOperand
+    b: TiledOperand
     outputs: Outputs
     epilogue: EpilogueFunction
+
+    @property
+    def operands(self) -> tuple[TiledOperand, TiledOperand]:
+        return (self.a, self.b)
 
     @property
     def totals(self) -> str:

@@ -124,10 +124,6 @@ class UnstagedPlan(MatmulPlan):
     b: UnstagedOperand
 
     @property
-    def operands(self) -> tuple[UnstagedOperand, UnstagedOperand]:
-        return (self.a, self.b)
-
-    @property
     def notes(self) -> tuple[str, ...]:
         found = (self.k_note, self.invocations_note)
         slices = f"split-k within the workgroup: {self.schedule.slices} slices"
