@@ -121,7 +121,7 @@ def _along(part: float, x0: float, y0: float, x1: float, y1: float) -> str:
 
 
 def memory(flow: Flow, steps: int, arena: int) -> Markup:
-    """Chart of the arena: steps on the x axis, bytes on the y axis."""
+    """Return a chart of the arena: steps on the x axis, bytes on the y axis."""
     per, high = INNER / max(steps, 1), DEEP / max(arena, 1)
     blocks = []
     for number, block in enumerate(flow.blocks):

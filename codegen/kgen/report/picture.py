@@ -80,7 +80,7 @@ def picture(
 
 
 def title_of(entry: KernelEntry) -> str:
-    """Short title of a kernel: its outermost operation and its output."""
+    """Return a short title of a kernel: its outermost operation and its output."""
     name = entry.op
     if name == kind_of(entry) and "expression" in entry.spec:
         name = re.split(r"\W", entry.spec["expression"].lstrip("(-"))[0]
@@ -93,7 +93,7 @@ def kind_of(entry: KernelEntry) -> str:
 
 
 def _step(at: Point, number: int, step: Step, entry: KernelEntry, share: float | None) -> Markup:
-    """A box with the kernel, the nodes, and the part of the time as a number and a bar."""
+    """Draw a step: a box with its kernel, its nodes, and its share of the time (number and bar)."""
     x, y = at
     colour = KINDS.get(kind_of(entry), KINDS["elementwise"])[0]
     nodes = ", ".join(step.nodes)
@@ -138,7 +138,7 @@ def _end(at: Point, name: str, kind: str) -> Markup:
 
 
 def _legend() -> tuple[list[Markup], float]:
-    """The legend, and its width."""
+    """Return the legend and its width."""
     found, x = [], MARGIN
     for colour, word in KINDS.values():
         found += [
@@ -150,7 +150,7 @@ def _legend() -> tuple[list[Markup], float]:
 
 
 def _curve(points: Sequence[Point]) -> str:
-    """A line that is vertical where it meets a box or a layer."""
+    """Return the path of an arrow through these points, vertical at each of them."""
     (x, y), *others = points
     words = [f"M{x:.1f} {y:.1f}"]
     for next_x, next_y in others:

@@ -427,8 +427,8 @@ class Family(ABC):
     def for_weights(
         self, spec: Spec, target: Target, schedule: Schedule, weights: Sequence[Array]
     ) -> Schedule:
-        """Return the schedule, or a faster one for these values of a constant B: matrices as the
-        spec stores them, each that of another call."""
+        """Return the schedule, or a faster one for a constant B. `weights` has the matrix B of each
+        call, stored as in the spec."""
         return schedule
 
     def draft(self, spec: Spec, target: Target) -> Schedule:

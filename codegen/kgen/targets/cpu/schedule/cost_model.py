@@ -56,10 +56,10 @@ from kgen_runtime.values import frozen
 
 #: Array of float64 with one entry per candidate.
 Cycles: TypeAlias = Any
-#: Machine instructions of the loops of templates/cpu/lib/products/split.j2 that copy a group of B,
-#: and that replace one that does not fit in 16 bits: for the group, and for each of its vectors.
+#: Machine instructions of two loops of templates/cpu/lib/products/split.j2, per group and per vector:
+#: the loop that copies a group of B, and the one that replaces a group that exceeds 16 bits.
 SPLIT_COPY, SPLIT_REPLACE = (8, 12), (20, 25)
-#: Instructions of a product of a split B relative to other products: three in place of two.
+#: Instructions of a product of a split B (three), relative to those of other products (two).
 SPLIT_PRODUCT = 3 / 2
 #: Row stride in bytes whose multiples cause set conflicts: they use at most a quarter of the sets;
 #: bytes per page; and pages that the first-level TLB of every core holds.
@@ -149,8 +149,8 @@ def predicted(
 def split_if_faster(
     spec: Matmul, target: Target, schedule: BlockedMatmul, weights: Sequence[Array]
 ) -> BlockedMatmul:
-    """Return a schedule that splits a prepacked B, if it is predicted to take less time than
-    `schedule` with these values of B, which are those of different calls; else `schedule`."""
+    """Return a schedule that splits a prepacked B, or `schedule` if that is predicted to be faster.
+    `weights` has the values of B of each call."""
     fixed, splits = {"pack_b": 1}, dot_of_split(spec, target) is not None
     space = next(spaces(spec, target, fixed, kinds.DotMatmul.mainloop), None) if splits else None
     if space is None:

@@ -256,8 +256,11 @@ class RowwisePlan(FormulaPlan):
         return tuple(Buffer(name=place, holds=holds, bytes=nbytes) for place in self.row_buffers)
 
     def kept_valid(self, slot: int, valid: int) -> int:
-        """Return the elements of a partial vector that a slot has room for; 0 for all. A buffer of
-        whole vectors has room for all: a load waits for a masked store to the same place."""
+        """Return the number of valid elements of a vector that is stored to a slot; 0 if all are.
+
+        A partial vector is stored whole if its slot has room, because a later load would wait for
+        a masked store to complete.
+        """
         return 0 if self.places[slot] in self.row_buffers and self.lines == 1 else valid
 
     @property
