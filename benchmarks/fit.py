@@ -66,7 +66,7 @@ OPERANDS: tuple[tuple[DType, str | None, Layout, bool], ...] = (
     (DType.S8, None, Layout.NN, True),
     (DType.F32, "bf16", Layout.NN, True),
 )
-#: Multiply-adds at most, and candidates of each main loop: best ones and random ones.
+#: Most multiply-adds, and candidates per main loop: best ones and random ones.
 LARGEST, BEST, RANDOM = 1.2e9, 3, 5
 #: Steps of the gradient descent, and its rates at the beginning and at the end.
 STEPS, RATES = 1500, (0.05, 0.005)
@@ -77,7 +77,7 @@ SMOOTHED, ERRORS, COMMON = 0.05, 1.0, 0.2
 LINES = ((2.0, 5.8), (2.0, 8.0), (3.2, 5.8), (3.2, 8.0), (4.5, 8.0))
 #: Values of `error` that are tried.
 TOLERANCES = (0.005, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.16, 0.24)
-#: Races under each condition, on fresh buffers; the least time of a candidate counts.
+#: Rounds of timing under each condition, on fresh buffers; a candidate's least time counts.
 RACES = 2
 CONDITIONS = (TimingCondition(), TimingCondition(is_cold=True))
 #: Level from which B is first read: the second-level cache, the last-level cache, or memory.
@@ -86,8 +86,8 @@ EVENTS = tuple(name for term in fitted()["events"].values() for name in term)
 
 
 def _beyond() -> Any:
-    """Return the matrix from what each cache level adds to the cycles of an event to its cycles,
-    arithmetic first: a farther level is never cheaper, however few measurements have the event."""
+    """Return the matrix that turns the cycles that each cache level adds to an event into the
+    event's cycles, arithmetic first. No addition is negative, so no farther level is cheaper."""
     names, levels = ["", *EVENTS], PLACES
     found = np.eye(len(names))
     for row, name in enumerate(names):
@@ -120,8 +120,8 @@ def specs(random: Random) -> Iterator[Matmul]:
 
 
 def _gemm(random: Random) -> Matmul:
-    """Return a random GEMM: half of them f32, half with sizes of a multiple of 64, and a third with
-    a B that only memory holds."""
+    """Return a random GEMM: half are f32, half have multiples of 64 as sizes, and a third have a B
+    that exceeds the caches."""
     while True:
         dtype, b_dtype, layout, packed = random.choice(
             OPERANDS[: random.choice((1, len(OPERANDS)))]
@@ -264,7 +264,7 @@ class Fit:
         return BEYOND @ np.where(used, np.exp(logs), 0.0)
 
     def _slope(self, events: Sequence[Any], found: Any, weights: Any) -> Any:
-        """Return the derivative of what is minimised by the cycles of each event."""
+        """Return the derivative of the minimised function with respect to each event's cycles."""
         predicted = [each @ found for each in events]
         score = -np.mean(np.log(predicted), axis=0) / SMOOTHED
         share = np.exp(score - self._of_gemms(np.maximum, score, -np.inf))
@@ -280,13 +280,13 @@ class Fit:
 
     @property
     def predicted(self) -> Any:
-        """log(predicted cycles): the mean of warm and cold caches."""
+        """Return log(predicted cycles), the mean over warm and cold caches."""
         return np.mean([np.log(each @ self.solution) for each in self.events], axis=0)
 
     @property
     def regret(self) -> float:
-        """Geometric mean of the first candidate's time over the fastest one's, both the geometric
-        mean of warm and cold caches."""
+        """Return the geometric mean of the first candidate's time over the fastest one's. Times are
+        geometric means over warm and cold caches."""
         return self.regret_beside(0.0)
 
     def regret_beside(self, tolerance: float) -> float:
@@ -306,14 +306,14 @@ class Fit:
 
     @property
     def table(self) -> dict[str, float]:
-        """Coefficients as the file has them."""
+        """Return the coefficients in the form of the file."""
         found = {n: c for n, c in zip(EVENTS, self.solution[1:], strict=True) if c > 0}
         error = min(TOLERANCES, key=self.regret_beside)
         return {**found, "l3_line": self.lines[0], "memory_line": self.lines[1], "error": error}
 
 
 def _row(counts: cost_model.EventCounts, lines: tuple[float, float]) -> list[float]:
-    """Return arithmetic with what reading B takes longer, and the number of each event."""
+    """Return the arithmetic plus the excess of reading B, and the number of each event."""
     busy = float(np.ravel(counts.arithmetic)[0])
     transfer = sum(cycles * count for cycles, count in zip(lines, counts.lines, strict=True))
     waits = max(float(np.ravel(transfer)[0]) - busy, 0.0)

@@ -4,8 +4,8 @@
 
 Each kernel is built as `kgen build` does it and verified as `kgen verify --on emulator` does it,
 with every check on. A kernel whose instructions are those of a row in the newest file is not
-verified again: an interrupted run continues. `--on` selects the cases whose target and spec, in one
-line, contain all the words. Exit status 1: a kernel is wrong.
+verified again, so that an interrupted run can be continued. `--on` selects the cases whose target
+and spec, as one text, contain all the words. Exit status 1: a kernel is wrong.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ SHAPES = (
     (8192, 8192, 64),
     (64, 64, 8192),
 )
-#: Targets that get every shape, and those that get a few.
+#: Targets with every shape, and targets with a few shapes.
 MAIN, OTHERS = ("sm_80", "sm_90a"), ("sm_75", "sm_89", "sm_120")
 FEW = ((1024, 1024, 1024), (128, 1536, 384), (1, 4096, 4096), (127, 131, 113))
 
@@ -85,13 +85,13 @@ def _every_type(target: Target, shape: tuple[int, int, int]) -> Iterator[Case]:
 
 
 def digest_of(plan: Plan) -> str:
-    """Digest of the kernel's instructions, without comments."""
+    """Return a digest of the kernel's instructions, without comments."""
     lines = (line.partition("//")[0].strip() for line in pipeline.source(plan).text.splitlines())
     return hashlib.sha256("\n".join(line for line in lines if line).encode()).hexdigest()
 
 
 def schedule_words(fields: Mapping[str, Any]) -> str:
-    """A schedule in a few words: `mma 128x256x64, warps of 64x64, 3 stages`."""
+    """Return a schedule in a few words: `mma 128x256x64, warps of 64x64, 3 stages`."""
     words = [f"{fields['mainloop']} " + "x".join(str(fields[f"block_{axis}"]) for axis in "mnk")]
     if "warp_m" in fields:
         words.append(f"warps of {fields['warp_m']}x{fields['warp_n']}")

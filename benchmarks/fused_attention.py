@@ -3,8 +3,8 @@
     python -m benchmarks.fused_attention [--count 20] [--seed 0] [--only shapes,minilm,...]
 
 Random attention, written out as exporters do, is compiled in both forms, which run in turn in one
-thread; `share` is the time of the better form over that of the chosen one. Models run as they are
-compiled beside the same without fused attention (`steps`). Exit status 1: a share is below SHARE,
+thread; `share` is the time of the better form over that of the chosen one. Models are timed as
+compiled, and compiled without fused attention (`steps`). Exit status 1: a share is below SHARE,
 or a model's ratio to its steps is below GAIN (LONG_GAIN for LONG tokens).
 """
 
@@ -124,7 +124,7 @@ def model(spec: Written) -> Any:
         return f"sizes.{len(constants) - 1}"
 
     def head(name: str, count: int, length: int) -> str:
-        """Return heads before positions; a head of K and V once for each head that shares it."""
+        """Return heads before positions; a head of K or V is repeated for heads that share it."""
         split = node("Reshape", name, sizes(spec.batch, length, count, spec.size))
         found = node("Transpose", split, perm=[0, 2, 1, 3])
         if count == spec.heads:
@@ -162,7 +162,7 @@ def tensors(spec: Written) -> dict[str, npt.NDArray[np.float32]]:
 
 @contextmanager
 def attention_is(one_kernel: bool) -> Iterator[None]:
-    """Compile all attention for CPUs in this form, whatever is predicted."""
+    """Compile all attention for CPUs in this form, regardless of predicted times."""
     cpu = type(targets.family("cpu"))
     with mock.patch.multiple(cpu, is_calibrated=False, attends=lambda *_: one_kernel):
         yield
@@ -171,7 +171,7 @@ def attention_is(one_kernel: bool) -> Iterator[None]:
 def timed(
     bundles: Mapping[str, CompiledModel], inputs: Inputs, threads: int, rounds: int, limit: float
 ) -> tuple[timing.TimingSample, float]:
-    """Return the times of the programs, in their order, and how far their results are apart."""
+    """Return the times of the programs, in order, and the largest difference of their results."""
     with tempfile.TemporaryDirectory() as folder:
         programs = [
             kgen_runtime.load(
@@ -192,7 +192,7 @@ def _outputs(found: Any) -> dict[str, npt.NDArray[Any]]:
 
 
 def choice(spec: Written, target: str, rounds: int, limit: float) -> Row:
-    """Time both forms of a shape."""
+    """Time both forms of attention of a shape."""
     source = model(spec)
     chosen = kgen.compile_model(source, [target])
     (found,) = (each for lowered in chosen.lowered.values() for each in lowered.choices)
@@ -249,7 +249,7 @@ def models() -> dict[str, Callable[[], tuple[Path, Inputs]]]:
 def gain(
     name: str, path: Path, inputs: Inputs, threads: int, target: str, rounds: int, limit: float
 ) -> Row:
-    """Time a model as it is compiled beside itself without fused attention."""
+    """Time a model with and without fused attention."""
     forms = {"as compiled": kgen.compile_model(path, [target])}
     with attention_is(False):
         forms["steps"] = kgen.compile_model(path, [target])

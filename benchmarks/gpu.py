@@ -38,7 +38,7 @@ SHAPES = (
 
 
 def specs() -> list[Spec]:
-    """Kernels for every device."""
+    """Return the kernels that every device runs."""
     matmuls = [
         Matmul(m=m, n=n, k=k, dtype=dtype)
         for m, n, k in SHAPES
@@ -83,7 +83,7 @@ def main() -> int:
         if d.backend in ("cuda", "hip", "vulkan") and (d.kind == "gpu" or args.software)
     ]
     if not found:
-        print("no GPU here; kgen devices says what was looked for")
+        print("no GPU here; see kgen devices")
         return 0
     failed = False
     for device in found:

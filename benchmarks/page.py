@@ -29,8 +29,8 @@ page from [benchmarks/results](../benchmarks/results), which hold every row;
 - A ratio is the other library's time divided by kgen's, measured in turn in one process. Above 1x,
   kgen is faster.
 - A cell is the geometric mean over the kernels of a table, with the minimum in brackets.
-- *Cold*: each call gets the next of many copies of its operands, as the weights of a model are
-  read. Other tables are warm.
+- *Cold*: each call uses another copy of its operands, so that they come from memory, as a model's
+  weights do. Other tables are warm.
 - *Packed*: B is in the order that kgen chose; copying it there is not timed. Otherwise packing is
   part of the time.
 - *Of read*: the rate of a kernel as a fraction of the rate of reading the same bytes.
@@ -133,7 +133,7 @@ class Data:
         return None
 
     def used(self, suite: str, tables: Sequence[str]) -> list[Results]:
-        """Files that the tables of a suite are from, newest first."""
+        """Return the files that contain the tables of a suite, newest first."""
         found = [
             measured.results
             for machine in self.machines(suite)
@@ -144,7 +144,7 @@ class Data:
 
 
 def ratios(rows: Sequence[Row], peers: Sequence[str]) -> list[float]:
-    """Ratio of each row to the fastest of the peers, of rows with one of them."""
+    """Return the ratio to the fastest of the peers, for each row that has one of them."""
     return [ratio for row in rows if (ratio := row.ratio(*peers)) is not None]
 
 
@@ -160,7 +160,7 @@ def cell(rows: Sequence[Row], line: Line) -> str:
 
 
 def cpu_table(data: Data, lines: Sequence[Line]) -> list[str]:
-    """Table with a column for each machine that has one of the lines."""
+    """Return a table of the lines, with a column for each machine that has one of them."""
     names = [
         name
         for name in data.machines("cpu")
@@ -203,20 +203,20 @@ def source(results: Results) -> str:
 
 
 def when(results: Results) -> str:
-    """Days of a file, and its last commit."""
+    """Return the days of a file, and its last commit."""
     days = sorted({moment.split()[0] for moment in results.also} | {results.date})
     words = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
     return words if results.commit is None else f"{words}, commit {results.commit}"
 
 
 def section(title: str, suite: str, words: str = "") -> str:
-    """Heading, the command that repeats the figures, and how to read them."""
+    """Return a heading, the command that repeats the figures, and how to read them."""
     words = f" {words}" if words else ""
     return f"## {title}\n\nRepeat with `make bench SUITE={suite}`.{words}\n"
 
 
 def cpu(data: Data) -> Iterator[str]:
-    yield section("CPU kernels", "cpu", "GEMMs in one thread, but for the last row:")
+    yield section("CPU kernels", "cpu", "All rows but the last are GEMMs in one thread:")
     yield from cpu_table(data, PRODUCTS)
     yield "\nElement-wise functions and rows:\n"
     yield from cpu_table(data, ROWS)
@@ -226,7 +226,10 @@ def cpu(data: Data) -> Iterator[str]:
 
 
 def models(data: Data) -> Iterator[str]:
-    words = "Cells: against ONNX Runtime and OpenVINO, both in f32, as far as timed; kgen's time."
+    words = (
+        "A cell has the ratios to ONNX Runtime and OpenVINO, both in f32, as far as they were "
+        "measured, then kgen's time."
+    )
     yield section("Whole models", "models", words)
     names = data.machines("models")
     tables = {name: data.newest("models", "models", name) for name in names}
@@ -244,7 +247,7 @@ def models(data: Data) -> Iterator[str]:
             cells.append("-" if row is None else _model_cell(row))
         rows.append([work, str(threads), *cells])
     yield from table_lines(["model", "threads", *names], rows)
-    yield "\nMiniLM-L6 beside its time:\n"
+    yield "\nOther costs of MiniLM-L6:\n"
     rows = []
     for name in names:
         found = data.newest("models", "cost", name)
@@ -257,7 +260,7 @@ def models(data: Data) -> Iterator[str]:
     yield ""
 
 
-#: Fields of what a model costs, and their titles.
+#: Fields of a model's other costs, and their titles.
 COSTS = (
     ("seconds", "compile"), ("again", "compile again"), ("load", "load"), ("start", "start"),
     ("onnxruntime_start", "ONNX Runtime: start"), ("resident", "resident"),
@@ -327,8 +330,8 @@ def triton(data: Data) -> Iterator[str]:
 
 def flagships(data: Data) -> Iterator[str]:
     words = (
-        "Predicted: time of the roofline divided by that of the cost model, of "
-        "the one GPU that the model has in mind."
+        "Predicted: the roofline's time divided by the cost model's, for the GPU "
+        "that the cost model assumes."
     )
     yield section("NVIDIA kernels, verified in the emulator", "flagships", words)
     rows, files = [], []
@@ -380,7 +383,7 @@ SECTIONS: tuple[Callable[[Data], Iterator[str]], ...] = (
 
 
 def page(data: Data) -> str:
-    """Text of docs/performance.md."""
+    """Return the text of docs/performance.md."""
     lines = [line for section in SECTIONS for line in section(data)]
     return "\n".join([HEAD, *lines]).rstrip("\n") + "\n"
 
@@ -397,7 +400,7 @@ class Figure:
     model: str | None = None
 
     def found(self, data: Data) -> list[tuple[float, str]]:
-        """Mean, and the words for a cell, by machine."""
+        """Return the mean and the text of the cell for each machine."""
         cells = []
         for machine in data.machines(self.suite):
             measured = data.newest(self.suite, self.table, machine)
@@ -445,7 +448,7 @@ FIGURES = (
 
 
 def readme(text: str, data: Data) -> str:
-    """README with its table of figures."""
+    """Return the text of README.md with its table of figures."""
     before, _, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not end:

@@ -30,16 +30,16 @@ from kgen.spec import DType, Matmul, text
 from kgen.targets.base import Target
 from kgen.targets.choose import How, choose
 
-#: Bar of the geometric mean.
+#: Largest accepted geometric mean.
 MEAN = 1.06
 #: Ranges of M, and of N and K, drawn evenly on a logarithmic scale.
 ROWS, SIDES = (1, 2048), (64, 8192)
-#: Multiply-adds at most: larger kernels take too long to search.
+#: Most multiply-adds; the search of larger kernels takes too long.
 LARGEST = 2**32
 
 
 def shapes(random: Random, dtype: DType, target: Target) -> Iterator[Matmul]:
-    """Yield GEMMs whose sizes no tuning file has, without end."""
+    """Yield endless random GEMMs whose sizes no tuning file has."""
     while True:
         spec = random_gemm(random, dtype)
         if choose(spec, target).how is not How.MEASURED:
@@ -59,8 +59,8 @@ def _size(random: Random, least: int, most: int) -> int:
 
 
 def measured(spec: Matmul, target: str, folder: Path) -> Iterator[Row]:
-    """Tune a kernel; yield the ratio of the chosen one to the tuned one, warm and cold. The folder
-    is empty: the data of a kernel belong to the paths of its bundles."""
+    """Tune a kernel; yield the time of the chosen one over that of the tuned one, warm and cold.
+    `folder` must be empty, because a kernel's data are found by the paths of its bundles."""
     work, tuning = text.form(spec), folder / "tuning.toml"
     chosen, tuned = folder / "chosen.kgen", folder / "tuned.kgen"
     command("build", work, "--target", target, "-o", chosen)

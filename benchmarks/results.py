@@ -69,7 +69,7 @@ class Row:
     values: Mapping[str, float | str] = field(default_factory=dict)
 
     def ratio(self, *peers: str) -> float | None:
-        """Lowest ratio to these peers: to the fastest of them. None if none was timed."""
+        """Return the ratio to the fastest of these peers; None if none was timed."""
         found = (self.peers[name].ratio for name in peers if name in self.peers)
         return min((ratio for ratio in found if ratio is not None), default=None)
 
@@ -101,7 +101,7 @@ class Results:
         return [row for row in self.rows if row.table in names]
 
     def write(self, path: Path | None = None) -> Path:
-        """Replace the file at once: an interrupted run leaves the previous one."""
+        """Replace the file atomically: an interrupted run leaves the previous one."""
         path = path or self.path
         path.parent.mkdir(parents=True, exist_ok=True)
         head = {"schema": SCHEMA} | _plain(self)
@@ -115,7 +115,7 @@ class Results:
 
 
 def geometric_mean(values: Iterable[float]) -> float:
-    """Raises ValueError without values."""
+    """Return the geometric mean. Raises ValueError if there are no values."""
     found = [math.log(value) for value in values]
     if not found:
         raise ValueError("no values")
@@ -150,7 +150,7 @@ def newest(suite: str, machine: str, folder: Path = FOLDER) -> Results | None:
 
 
 def _plain(value: Any) -> dict[str, Any]:
-    """Fields as JSON, without those that are None or empty."""
+    """Return the fields as JSON, without those that are None or empty."""
     return dict(asdict(value, dict_factory=_filled))
 
 

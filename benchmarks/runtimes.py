@@ -4,8 +4,8 @@
 
 FOLDER is `runtime` of an older checkout, such as a `git worktree`, with libkgen built. The kgen of
 that checkout builds the bundles, so that both runtimes read them. A process per runtime and round
-times each case; the least time of all rounds counts, as other processes can only add to it. Exit
-status 1: the geometric mean of the ratios of a group of cases is below 0.98.
+times each case; the least time of all rounds counts, because other processes only make it longer.
+Exit status 1: the geometric mean of the ratios of a group of cases is below 0.98.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ for path in products:
     kgen.build(spec, targets=["native"]).save(path)
 kgen.compile_model(model, targets=["native"]).save(encoder)
 """
-#: Prints the least microseconds of each case, by the name of its group and its own.
+#: Prints the least microseconds by case, named `group: case`.
 CHILD = """
 import json, sys, time
 import numpy as np, kgen_runtime
@@ -68,7 +68,7 @@ print(json.dumps(found))
 
 
 def run(code: str, arguments: list[Path], *folders: Path) -> str:
-    """Output of Python code that imports from the folders first."""
+    """Return the output of Python code that imports from these folders first."""
     path = os.pathsep.join(str(folder.resolve()) for folder in folders)
     command = [sys.executable, "-c", code, *map(str, arguments)]
     env = {**os.environ, "PYTHONPATH": path}
@@ -76,7 +76,7 @@ def run(code: str, arguments: list[Path], *folders: Path) -> str:
 
 
 def measured(runtime: Path, bundles: list[Path]) -> dict[str, float]:
-    """Microseconds of each case with the runtime of a folder."""
+    """Return the microseconds of each case with the runtime in a folder."""
     found: dict[str, float] = json.loads(run(CHILD, bundles, runtime))
     return found
 

@@ -56,7 +56,7 @@ SUITES = {
 #: and sides of matrices that are transposed.
 IMAGES = ((32, 112), (96, 56), (240, 28), (576, 14), (960, 7))
 KERNELS, SIDES = (3, 5, 7), ((64, 64), (512, 768), (4096, 1024))
-#: Kernels of suites that are no table of benchmarks.cpu.
+#: Kernels of the suites that are not tables of benchmarks.cpu.
 OWN: Mapping[str, Sequence[str]] = {
     "depthwise": [
         f"conv2d 1x{channels}x{side}x{side},{channels}x1x{n}x{n} {dtype} weight_layout=hwio "
@@ -72,9 +72,9 @@ CACHES = ("warm", "cold")
 #: Bars of a table's geometric mean and of a pair.
 MEAN, LEAST = 0.98, 0.85
 ROUNDS, ATTEMPTS = 15, 3
-#: Seconds in which the rounds of a timing end, at least and at most.
+#: Shortest and longest time of the rounds of one timing, in seconds.
 SHORTEST, LONGEST = 0.15, 1.0
-#: Bytes of the operands of a kernel, at most: larger ones take seconds to fill.
+#: Most bytes of a kernel's operands; larger ones take seconds to fill.
 LARGEST = 2**27
 
 #: Process that builds bundles: JSON lists of the arguments of `kgen build` on standard input, one
@@ -121,7 +121,7 @@ def _digests(entry: Any) -> list[tuple[str, str]]:
 
 
 def works(suites: Sequence[str]) -> list[tuple[str, str]]:
-    """Suites with the texts of their kernels, each once."""
+    """Return (suite, text of a kernel) for each distinct kernel of the suites."""
     known: dict[str, Table] = {table.name: table for table in tables()}
     found = [
         (suite, text.form(spec))
@@ -136,7 +136,7 @@ def works(suites: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def default_targets() -> list[str]:
-    """Targets of x86-64 levels that this CPU has, and the CPU itself."""
+    """Return the x86-64 levels that this CPU supports, and `native`."""
     features = this_cpu().features
     levels = ["x86-64-v3"] if "avx2" in features else []
     if "avx512f" in features:
@@ -256,7 +256,7 @@ def timed(pair: Pair, threads: int, caches: str, limit: float, seed: int) -> Row
 def measure(
     pairs: Sequence[Pair], threads: Sequence[int], minutes: float, results: Results, path: Path
 ) -> int:
-    """Time the pairs in random order; return how many were left when the time was over."""
+    """Time the pairs in random order; return how many were not timed when the time was over."""
     shuffled = random.Random(0).sample(pairs, len(pairs))
     cases = list(itertools.product(shuffled, CACHES, threads))
     end = time.monotonic() + 60 * minutes

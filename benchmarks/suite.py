@@ -1,4 +1,4 @@
-"""Shared by the benchmark programs: options, the result file of a run, and lines on the screen."""
+"""Common parts of the benchmark programs: options, result files, and printed rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def options(description: str | None) -> argparse.ArgumentParser:
 def chosen(
     parser: argparse.ArgumentParser, only: str | None, known: Mapping[str, Item]
 ) -> list[Item]:
-    """Items that --only names, or all."""
+    """Return the items that --only names, or all."""
     names = list(known) if only is None else only.split(",")
     for name in names:
         if name not in known:
@@ -91,7 +91,7 @@ class Run:
 def timed(
     result: BenchResult, table: str, work: str, variant: Mapping[str, str | int] | None = None
 ) -> Row:
-    """Row of a kernel that was timed."""
+    """Return the row of a timed kernel."""
     time = Timing(median=result.seconds, quartiles=result.quartiles, rounds=result.rounds)
     return Row(
         table=table,
@@ -114,7 +114,7 @@ def timed(
 
 
 def line(row: Row) -> str:
-    """Row as text: work, variant, time, ratios."""
+    """Return a row as text: work, variant, time, ratios."""
     words = [row.work, *(f"{name}={value}" for name, value in row.variant.items())]
     if row.time is not None:
         words.append(seconds(row.time.median))
@@ -125,17 +125,17 @@ def line(row: Row) -> str:
 
 
 def shown(value: float | str) -> str:
-    """Number with three digits, or the text."""
+    """Return a number with three digits, or the text."""
     return value if isinstance(value, str) else f"{value:.3g}"
 
 
 def seconds(value: float) -> str:
-    """Time in the unit that suits it."""
+    """Return a time in a suitable unit."""
     unit, factor = ("s", 1.0) if value >= 1 else ("ms", 1e3) if value >= 1e-3 else ("us", 1e6)
     return f"{value * factor:.3g} {unit}"
 
 
 def table_lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Markdown table."""
+    """Return a Markdown table."""
     lines = [f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
     return [*lines, *(f"| {' | '.join(row)} |" for row in rows)]

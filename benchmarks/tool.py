@@ -1,8 +1,8 @@
-"""Time kgen itself: commands from process start to exit, emulated launches.
+"""Time kgen itself: commands from process start to exit, and emulated launches.
 
     python -m benchmarks.tool [--only NAME] [--runs N]
 
-Rows have the seconds that the project promises as `limit`.
+The `limit` of a row is the time that the project promises.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SHAPE = "1024x1024x1024"
 DEMO = "sm_80,gfx942,vulkan1.3,native"
 #: Targets of a build, and the seconds that it may take.
 BUILDS = {"sm_80": 0.75, "gfx942": 0.6, "vulkan1.3": 0.6, "native": 0.6}
-#: Sides of emulated products, what is asked of the emulator, and the seconds that it may take.
+#: Sides of emulated products, the emulator's mode, and the seconds that the launch may take.
 LAUNCHES: tuple[tuple[int, str, float | None], ...] = (
     (256, "checks", 0.5),
     (1024, "neither", 5.0),
@@ -75,7 +75,7 @@ def built(spec: kgen.Matmul, target: str) -> Bundle:
 
 
 def works(folder: str) -> dict[str, tuple[Callable[[], float], float | None]]:
-    """Calls that return their seconds, and the seconds that they may take, by name."""
+    """Return functions by name that return seconds, each with its limit in seconds."""
     build = [str(KGEN), "build", "--no-cache", "--shape", SHAPE, "-o", "x.kgen", "--target"]
     commands: dict[str, tuple[list[str], float | None]] = {
         "python -c pass": ([sys.executable, "-c", "pass"], None),
@@ -100,7 +100,7 @@ def works(folder: str) -> dict[str, tuple[Callable[[], float], float | None]]:
 
 
 def measured(name: str, work: Callable[[], float], limit: float | None, runs: int) -> Row:
-    """Time a work, up to three times while other processes keep a core busy."""
+    """Measure a row; repeat it up to three times while other processes keep a core busy."""
     taken = timing.quiet(lambda: [[work() for _ in range(runs)]])
     values = {} if limit is None else {"limit": limit}
     return Row(

@@ -25,9 +25,9 @@ from kgen_runtime.manifest import KernelEntry
 
 Array = npt.NDArray[Any]
 Sizes = tuple[int, int, int, int]
-#: Library's call, and a function that returns its result.
+#: Call of a library, and a function that returns the call's result.
 Made = tuple[Callable[[], object], Callable[[], Any]]
-#: q and k: three prefills, and a step of a decoder with 2048 keys, and with grouped heads.
+#: Shapes of q and k: three prefills; steps of a decoder with 2048 keys, also with grouped heads.
 SHAPES: tuple[tuple[Sizes, Sizes], ...] = (
     ((1, 12, 128, 64), (1, 12, 128, 64)),
     ((1, 12, 512, 64), (1, 12, 512, 64)),
@@ -35,13 +35,13 @@ SHAPES: tuple[tuple[Sizes, Sizes], ...] = (
     ((1, 32, 1, 128), (1, 32, 2048, 128)),
     ((1, 9, 1, 64), (1, 3, 256, 64)),
 )
-#: Seconds after which no further round of a kernel is begun.
+#: Seconds after which no further round of a kernel starts.
 LIMIT = 3.0
 OPSET, IR_VERSION = 23, 11
 
 
 def specs(dtype: DType) -> list[Attention]:
-    """Return each shape with and without `causal`; a decoder's query is its last position."""
+    """Return each shape with and without `causal`. A decoder's query is at the last position."""
     return [
         Attention(q=q, k=k, dtype=dtype, causal=causal, diagonal=diagonal)
         for q, k in SHAPES
@@ -50,12 +50,12 @@ def specs(dtype: DType) -> list[Attention]:
 
 
 def _diagonal(q: Sizes, k: Sizes) -> Diagonal:
-    """Return the corner at which a model that was given these positions is causal."""
+    """Return the corner of the scores from which the causal diagonal starts."""
     return Diagonal.TOP_LEFT if q[2] == k[2] else Diagonal.BOTTOM_RIGHT
 
 
 def measure(spec: Attention, path: Path, table: str, threads: int, rounds: int) -> Row:
-    """Time a kernel in turn with the libraries that support it, in as many threads."""
+    """Time a kernel and the libraries that support it in turn, with the same number of threads."""
     with (
         kgen_runtime.load(path, device="cpu", num_threads=threads) as kernels,
         peers.threads(threads),
@@ -77,7 +77,7 @@ def _measured(spec: Attention, kernels: Kernels, table: str, threads: int, round
             call, result = make(spec, kernels, kernel.entry, data, threads)
             call()
             values = np.asarray(result(), np.float64).reshape(expected.shape)
-        except Exception as error:  # whatever a library says of a kernel
+        except Exception as error:  # any error of a library
             found[name] = Peer(missing=f"{type(error).__name__}: {error}".splitlines()[0][:150])
         else:
             apart = max(apart, float(abs(values - expected).max()))
@@ -166,7 +166,7 @@ def _model(arrays: Mapping[str, Array], node: Any) -> Any:
 
 
 def _attention(spec: Attention) -> Callable[[dict[str, Array]], Any]:
-    """ONNX's operator, heads first. A decoder's query attends to every key: nothing is causal."""
+    """Return a maker of ONNX's Attention, heads first. A decoder's query attends to all keys."""
     from onnx import helper
 
     causal = int(spec.causal and spec.queries > 1)
@@ -179,7 +179,7 @@ def _attention(spec: Attention) -> Callable[[dict[str, Array]], Any]:
 
 
 def _contributed(spec: Attention) -> Callable[[dict[str, Array]], Any]:
-    """ONNX Runtime's own operator, which takes positions first."""
+    """Return a maker of ONNX Runtime's MultiHeadAttention, positions first."""
     from onnx import helper
 
     batch, heads, queries, head = spec.q

@@ -1,4 +1,4 @@
-"""Cost of a call, by GEMMs of one number: their kernels take no time."""
+"""Cost of a call, measured with GEMMs of one number, whose kernels take no time."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ from kgen.spec import DType, Matmul
 Call = Callable[[], object]
 PREPARED, ORDINARY = "prepared call", "ordinary call"
 REPEATS = 3
-#: Kernels of one operation in a bundle, among which a call's arguments decide.
+#: Kernels of one operation in a bundle; a call's arguments choose among them.
 SEVERAL = 8
 NUMPY, ML_DTYPES, PYTORCH = "numpy", "numpy with ml_dtypes", "PyTorch"
 
 
 def rows(rounds: int) -> list[Row]:
-    """Rows named by the way to call, the type and the kind of arrays.
+    """Return a row for each way to call, type and kind of arrays.
 
-    The lowest of a few medians counts: no peer is slowed down by the same disturbance.
+    The lowest of a few medians counts: no other library is timed in turn, so a disturbance would
+    not cancel.
     """
     with tempfile.TemporaryDirectory() as folder:
         found = [*_calls(DType.F32, folder), *_calls(DType.BF16, folder)]
@@ -52,7 +53,7 @@ def _calls(dtype: DType, folder: str) -> Iterator[tuple[str, Call]]:
 
 
 def _loaded(dtype: DType, folder: str, count: int) -> Any:
-    """Products of one number, the first of which is made of one product."""
+    """Load `count` kernels whose result is one number; they differ in K, from 1."""
     specs = [Matmul(m=1, n=1, k=k, dtype=dtype) for k in range(1, count + 1)]
     bundle = kgen.build(specs, targets=["native"])
     path = bundle.save(Path(folder) / f"{dtype}-{count}.kgen")
@@ -64,7 +65,7 @@ def _with_out(kernels: Any, a: Any, b: Any, out: Any) -> Call:
 
 
 def _arrays(dtype: DType) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """The kinds of arrays that are here, and how to make one of shape 1 x 1."""
+    """Yield the installed kinds of arrays, each with a function that makes a 1 x 1 array."""
     if dtype is DType.F32:
         yield NUMPY, lambda: np.ones((1, 1), np.float32)
     else:

@@ -24,12 +24,12 @@ from kgen.check.bench import timing
 from kgen.check.verify import inputs
 from kgen.spec import Attention, Conv2d, Matmul, Spec, text
 
-#: Seconds after which no further round of a kernel is begun.
+#: Seconds after which no further round of a kernel starts.
 LIMIT = 2.0
 
 
 def measure(table: Table, rounds: int, known: Callable[[str], bool]) -> Iterator[Row]:
-    """Rows of a table but those that are known, one by one."""
+    """Yield the rows of a table that are not known yet."""
     if not table.specs:
         rows = {"calls": calls.rows, "cores": two_cores.rows}[table.name](rounds)
         yield from (row for row in rows if not known(row.work))
@@ -52,7 +52,7 @@ def _built(spec: Spec) -> Bundle:
 
 
 def _against(spec: Spec, path: Path, table: Table, rounds: int) -> Row:
-    """Time a kernel against the libraries in as many threads."""
+    """Time a kernel against the libraries, all with the same number of threads."""
     if isinstance(spec, Attention):
         return attention.measure(spec, path, table.name, table.threads, rounds)
     report = bench.bench(
@@ -70,11 +70,11 @@ def _against(spec: Spec, path: Path, table: Table, rounds: int) -> Row:
 
 
 def _two_threads(spec: Spec, path: Path, table: Table, rounds: int) -> Row:
-    """Time two threads against one, of the same kernel on the same data.
+    """Time a kernel in two threads against the same kernel in one, on the same data.
 
-    The second thread's gain on arithmetic, and on reading where that may take longest, is measured
-    in the same rounds. One thread has either core in turn. Rounds in which a second core gained
-    little are dropped.
+    The second core's gain on arithmetic, and on reading if that may limit the kernel, is measured
+    in the same rounds. The single thread runs on each of the cores in turn. Rounds without a useful
+    second core are dropped.
     """
     assert isinstance(spec, Matmul)
     one_thread, two_cores_name, *reading = table.beside(spec)
@@ -129,12 +129,12 @@ def _two_threads(spec: Spec, path: Path, table: Table, rounds: int) -> Row:
 
 
 def _gains(times: Sequence[float]) -> list[float]:
-    """Gain of a second core in a round of `_two_threads`, before and after the kernel."""
+    """Return the second core's gain before and after the kernel, in a round of `_two_threads`."""
     alone, before, _, _, _, after, also_alone, *_ = times
     mean = (alone + also_alone) / 2
     return [mean / before, mean / after]
 
 
 def _median_ratio(times: Sequence[float], ours: Sequence[float]) -> float:
-    """Median of the ratios of the rounds: a disturbance slows down both times of a round."""
+    """Return the median of the rounds' ratios: a disturbance slows down both times of a round."""
     return statistics.median(their / our for their, our in zip(times, ours, strict=True))

@@ -46,7 +46,7 @@ LAYERS: dict[str, dict[tuple[int, ...], tuple[tuple[int, int], ...]]] = {
 
 
 def shapes() -> Iterator[Shape]:
-    """Each once, in the order of the models."""
+    """Yield each distinct shape, in the order of the models."""
     for layers in LAYERS.values():
         for rows, products in layers.items():
             yield from ((m, n, k) for m in rows for n, k in products)

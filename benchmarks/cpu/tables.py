@@ -34,7 +34,7 @@ SHAPES = (*CUBES, *OTHERS)
 FUSED = tuple(shape for shape in SHAPES if math.prod(shape) >= 100**3 and shape[0] > 1)
 #: Tensors that fit in L2, in L3, in neither.
 ROWS = ((64, 512), (1024, 1024), (8192, 4096))
-#: Functions that memory bounds.
+#: Functions whose speed is limited by memory.
 CHEAP = ("relu(x)", "abs(x)", "leaky_relu(x)", "hard_swish(x)")
 TRANSCENDENTAL = (
     *("exp(x)", "log(x)", "tanh(x)", "sigmoid(x)", "silu(x)", "gelu(x)", "gelu_tanh(x)", "erf(x)"),
@@ -47,7 +47,7 @@ REDUCTIONS = ("sum(x)", "mean(x)", "amax(x)", "var(x)", "l2(x)", "logsumexp(x)",
 NORM_ROWS, FUNCTION_ROWS = ((64, 512), (4096, 1024), (8192, 4096)), (ROWS[0], ROWS[-1])
 #: Multiply-adds or elements of the largest kernel of a quick run.
 QUICK = 2**24
-#: Flops from which two threads should pay.
+#: Fewest flops for which two threads should be faster than one.
 THREADED = 20e6
 #: Ceilings of a GEMM: arithmetic and reading.
 ROOF = ("peak", "read")
@@ -66,7 +66,7 @@ GEMV_ROWS, GEMV_SIDE = (1, 2, 4, 8, 16), 4096
 COLUMNS = ((64, 4, 256), (256, 8, 1024), (1024, 2, 768), (4096, 10, 512), (16, 2, 768))
 #: Sides of depthwise kernels, and sides and channels of their images.
 DEPTHWISE_KERNELS, DEPTHWISE_IMAGES = (3, 5, 7), ((7, 64), (14, 240), (112, 64))
-#: Ms and (N, K) of a decoder's step: a matrix of a large one, and one of SmolLM2-135M.
+#: M and (N, K) of products in a decoder's step: a large decoder, and SmolLM2-135M.
 NARROW = (((1, 4), (4096, 4096)), ((1,), (1536, 576)))
 
 
@@ -142,11 +142,11 @@ def _products() -> Iterator[Table]:
     native = targets.find("native")
     peers = {
         DType.F32: ("numpy", "torch", "onednn", "iree"),
-        # Without an instruction PyTorch's takes thirty times as long, and oneDNN has none.
+        # Without AVX512_BF16, PyTorch takes thirty times as long and oneDNN has no kernel.
         DType.BF16: ("numpy", *("torch", "onednn", "iree") * native.has("avx512_bf16")),
-        # PyTorch's product of f16 takes a hundred times as long as numpy's of the same in f32.
+        # PyTorch's f16 product takes a hundred times as long as numpy's product in f32.
         DType.F16: ("numpy",),
-        # PyTorch's and oneDNN's saturate without VNNI, and are left out for it.
+        # Without VNNI, PyTorch and oneDNN saturate sums, and are left out.
         DType.S8: ("numpy", "torch", "onednn", "iree"),
     }
     packed = {
@@ -236,8 +236,8 @@ def _columns() -> Table:
 
 
 def _narrow() -> Table:
-    """A of f32 by weights of each type, as a model has them: prepacked, or in blocks; those of s8
-    have a scale for each column."""
+    """Return products of f32 with weights of each type, stored as in models: prepacked, or in
+    blocks; s8 has a scale per column."""
     packed = {"constant": (ConstantOperand.B,)}
     types: dict[BType | None, dict[str, Any]] = {
         None: packed,
@@ -259,7 +259,7 @@ def _narrow() -> Table:
 
 
 def _layers() -> Iterator[Table]:
-    """Convolutions of models in exact arithmetic, and those of 3x3 kernels with Winograd's."""
+    """Yield convolutions of models: all by direct sums, and 3x3 kernels also by Winograd's."""
     arithmetics = (ConvMath.EXACT, ConvMath.WINOGRAD4)
     for arithmetic, (model, layers) in itertools.product(arithmetics, CONVOLUTIONS.items()):
         is_exact = arithmetic is ConvMath.EXACT
@@ -277,7 +277,7 @@ def _layers() -> Iterator[Table]:
 
 
 def _depthwise() -> Table:
-    """Depthwise convolutions as models have them, whose images fit in L1, in L2, in neither."""
+    """Return depthwise convolutions of models, with images that fit in L1, in L2, in neither."""
     shapes = itertools.product(DEPTHWISE_KERNELS, DEPTHWISE_IMAGES)
     return Table(
         name="depthwise",
@@ -299,7 +299,7 @@ def _depthwise() -> Table:
 
 
 def _convolution(layer: Convolution, arithmetic: ConvMath) -> Conv2d:
-    """Layer with bias and relu, which oneDNN fuses too."""
+    """Return a layer with bias and relu, which oneDNN fuses too."""
     size, channels, outputs, kernel, stride = layer
     return Conv2d(
         input=(1, channels, size, size),
@@ -314,7 +314,7 @@ def _convolution(layer: Convolution, arithmetic: ConvMath) -> Conv2d:
 
 
 def streams() -> Iterator[Table]:
-    """Element-wise functions and rows, in f32 and bf16, in one thread and two."""
+    """Yield element-wise functions and rows, in f32 and bf16, in one thread and two."""
     for threads, dtype in itertools.product((1, 2), (DType.F32, DType.BF16)):
         several = "-2" if threads > 1 else ""
         beside = ", two threads" if several else ""
@@ -351,7 +351,7 @@ def _attention() -> Iterator[Table]:
 
 
 def _formula(expression: str, rows: int, cols: int, dtype: DType) -> Spec:
-    """On rows of so many columns; weights are one row."""
+    """Return the spec of an expression on `rows` rows of `cols` columns; weights are one row."""
     weights = ("scale", "shift")
     names = inputs(parse(expression))
     sizes = ",".join(f"{cols}" if name in weights else f"{rows}x{cols}" for name in names)

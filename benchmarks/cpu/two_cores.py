@@ -1,7 +1,7 @@
-"""Gain of a second core: two cores with half of the work each, against one alone.
+"""Gain of a second core: two cores with half of the work each, against one core with all of it.
 
-Cores share L3, memory and the clock's budget, and those of a virtual machine may for seconds be two
-threads of one core. No kernel that is shared between two threads gains more.
+Cores share L3, memory and the power budget, and the two cores of a virtual machine may temporarily
+be two threads of one core. So this gain is the ceiling of a kernel's gain from a second thread.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from kgen.spec import DType, Matmul
 from kgen_runtime.backends.cpu.backend import device_info
 
 ONE = "one core"
-#: GEMMs that arithmetic bounds, and that reading bounds.
+#: GEMMs that are limited by arithmetic, and by reading.
 ARITHMETIC = Matmul(m=512, n=512, k=512, dtype=DType.F32)
 READING = tuple(Matmul(m=1, n=4096, k=4096, dtype=dtype) for dtype in (DType.F32, DType.BF16))
-#: Runs of a timing, so that handing work to a thread does not count.
+#: Runs per timing, so that handing work to a thread takes a negligible part of it.
 REPEATS = 10
 LIMIT = 2.0
-#: Least gain of a second core on arithmetic in a round that counts, number of such rounds that are
-#: enough, and seconds to wait for them.
+#: A round counts if the second core's gain is at least CORES. If the seconds of PATIENCE are over,
+#: ENOUGH such rounds suffice.
 CORES, ENOUGH, PATIENCE = 1.85, 3, 45.0
 
 Place = Callable[[Run], Run]
 
 
 def rows(rounds: int) -> list[Row]:
-    """Rows for arithmetic and for reading; the ratio is the time of one core over that of two."""
+    """Return rows for arithmetic and for reading: the time of one core over that of two."""
     return [_row("peak", ARITHMETIC, rounds), *(_row("read", spec, rounds) for spec in READING)]
 
 
@@ -59,7 +59,7 @@ def _row(name: str, spec: Matmul, rounds: int) -> Row:
 
 @contextmanager
 def alone_and_both(name: str = "peak", spec: Matmul = ARITHMETIC) -> Iterator[list[Run]]:
-    """Yield two runs: all of a ceiling's work in this thread, and half of it each in two."""
+    """Yield two runs: all of a ceiling's work in this thread, and half of it in each of two."""
     whole, mine, theirs = _reading(spec) if name == "read" else _arithmetic(spec)
     with ThreadPoolExecutor(1) as other:
 
@@ -72,7 +72,7 @@ def alone_and_both(name: str = "peak", spec: Matmul = ARITHMETIC) -> Iterator[li
 
 
 def gain(taken: Sequence[Sequence[float]]) -> float:
-    """Time of one core over that of two."""
+    """Return the time of one core over that of two."""
     alone, both = map(statistics.median, taken)
     return alone / both
 
@@ -81,7 +81,7 @@ def gain(taken: Sequence[Sequence[float]]) -> float:
 def places() -> Iterator[tuple[Place, Place, Place]]:
     """Yield functions that pin a run to the first core, to the second, and to either.
 
-    Cores of a virtual machine may differ in speed, by the load of other machines.
+    Cores of a virtual machine may differ in speed, because other machines use them too.
     """
     every = frozenset(os.sched_getaffinity(0))
     now = every
@@ -107,9 +107,10 @@ def places() -> Iterator[tuple[Place, Place, Place]]:
 def while_two(
     take: Callable[[], Times], rounds: int, gains: Callable[[Sequence[float]], Iterable[float]]
 ) -> Times | None:
-    """Take rounds until there are enough in which the second core gained CORES beside the kernel.
+    """Measure until `rounds` rounds had a second core, or PATIENCE is over; return their times.
 
-    None if there are fewer than ENOUGH when PATIENCE is over. The kernel's own times do not count.
+    `gains` returns the second core's gains in a round, which do not depend on the kernel's own
+    times. Return None if there are fewer than ENOUGH rounds.
     """
     end = time.perf_counter() + PATIENCE
     kept: list[tuple[float, ...]] = []

@@ -2,7 +2,7 @@
 
     python -m benchmarks.exports [--only MODEL,...] [--folder FOLDER] [--verify]
 
-Each model is exported with fixed sizes and with sizes that are open until kgen compiles it. A row
+Each model is exported with fixed sizes, and with sizes that are fixed when kgen compiles it. A row
 has the nodes of the file, the seconds of the compilation, and the largest difference from ONNX
 Runtime as a fraction of the largest value. Exit status 1: a model is refused, wrong or slow.
 """
@@ -27,13 +27,13 @@ from benchmarks.results import Row
 from kgen.cli.model_check import verified
 from kgen.errors import KgenError
 
-#: Difference from ONNX Runtime that is an error, and the seconds that a compilation may take.
+#: Largest accepted difference from ONNX Runtime, and most seconds of a compilation.
 DIFFERENCE, LIMIT = 1e-4, 8.0
 TARGET = "x86-64-v3"
 
 
 def rows(model: Architecture, folder: Path, verify: bool) -> Iterator[Row]:
-    """Rows of a model: each exporter, sizes fixed and open."""
+    """Yield the rows of a model: by each exporter, with fixed and with open sizes."""
     for dynamo in (False, True):
         for is_open in (False, True):
             sizes = "open" if is_open else "fixed"
@@ -43,7 +43,7 @@ def rows(model: Architecture, folder: Path, verify: bool) -> Iterator[Row]:
             try:
                 if not path.exists():
                     exported(model, path, dynamo=dynamo, is_open=is_open)
-            except Exception as error:  # whatever the exporter says of a model
+            except Exception as error:  # any error of the exporter
                 said = f"{type(error).__name__}: {error}".splitlines()[0]
                 yield Row(table="exports", work=model.name, variant=variant,
                           values={"not_exported": said})  # fmt: skip

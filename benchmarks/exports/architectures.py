@@ -1,7 +1,8 @@
-"""The models: classes of the package transformers in small sizes, with random weights.
+"""Models: classes of the package transformers in small sizes, with random weights.
 
-Parts of an encoder-decoder are models of their own, and so is the step of a decoder that takes and
-returns keys and values."""
+The parts of an encoder-decoder are separate models, and so is a decoder's step, which takes and
+returns keys and values.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ import transformers as hf
 from torch import Tensor, nn
 
 VOCABULARY, WIDTH, HEADS, HIDDEN, LAYERS = 300, 64, 4, 128, 2
-#: Tokens of a text, tokens that a step finds in its caches, and rows that decoders attend to.
+#: Tokens of a text, tokens in the caches before a step, and rows that decoders attend to.
 TOKENS, PAST, ROWS = 12, 7, 10
 
 
@@ -176,7 +177,7 @@ def ids(count: int = TOKENS) -> Tensor:
 
 
 def mask(count: int = TOKENS) -> Tensor:
-    """The last two tokens are padding."""
+    """Return a mask whose last two tokens are padding."""
     found = torch.ones(1, count, dtype=torch.long)
     if count > 2:
         found[:, -2:] = 0
@@ -285,7 +286,7 @@ ARCHITECTURES = (
 
 
 def base(tokens: int) -> Architecture:
-    """DistilBERT in the size of its base model, with `tokens` tokens, none of them padding."""
+    """Return DistilBERT in its base size, with `tokens` tokens and no padding."""
     return Architecture(
         name="distilbert-base",
         make=lambda: hf.DistilBertModel(hf.DistilBertConfig()),

@@ -2,11 +2,11 @@
 
     python -m benchmarks.models [--only MODEL,...] [--threads N,...] [--resume]
 
-All three run in turn in one process, on the same inputs, in as many threads. Ratios are of first
-deciles, which a busy machine disturbs less than medians. Models are fetched by pip, once. A
-quantised model is timed beside the float model that it was made of, in kgen (`kgen-f32`), a network
-of convolutions beside itself with Winograd's arithmetic (`kgen-winograd`). A row of several threads
-says what the fastest library gains by them (`library_gain`), if one thread was timed before.
+All three run in turn in one process, on the same inputs, with the same number of threads. Ratios
+are of first deciles, which a busy machine disturbs less than medians. Models are fetched by pip,
+once. kgen also times the float model of a quantised one (`kgen-f32`), and a network of convolutions
+with Winograd's arithmetic (`kgen-winograd`). If one thread was timed before, a row of several
+threads has the gain of the fastest library (`library_gain`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from benchmarks.results import Peer, Row, Timing
 from kgen.check.bench import timing
 from kgen_runtime.errors import DeviceError
 
-#: Rounds of a model, and the seconds after which no more are begun.
+#: Rounds of a model, and the seconds after which no further round starts.
 ROUNDS, LIMIT = 21, 8.0
 
 
@@ -37,7 +37,7 @@ def first_decile(seconds: list[float]) -> float:
 
 
 def measured(model: Model, folder: Path, rounds: int, limit: float) -> Iterator[Row]:
-    """Rows of one model: its time in each number of threads, and what it costs besides."""
+    """Yield the rows of one model: its time for each number of threads, and its other costs."""
     onnx, bundle = model.path(), folder / f"{model.name}.kgen"
     made, manifest = cost.compiled(model, onnx, bundle)
     others = variants(model, onnx, folder)
@@ -80,7 +80,7 @@ def library_gain(model: Model, alone: Row, several: Row) -> dict[str, float]:
 
 
 def variants(model: Model, onnx: Path, folder: Path) -> dict[str, Path]:
-    """Return the bundles that kgen's own is timed beside, by name."""
+    """Return kgen's other bundles by name: of the float model, and with Winograd's arithmetic."""
     found: dict[str, Path] = {}
     if model.unquantized:
         found["kgen-f32"] = folder / f"{model.name}-f32.kgen"
@@ -111,7 +111,7 @@ def timed(
     for name in model.peers:
         try:
             found.append(engines.PEERS[name](model, onnx, threads))
-        except Exception as error:  # whatever a peer says of a model
+        except Exception as error:  # any error of a library
             reason = f"{type(error).__name__}: {error}".splitlines()[0]
             peers[name] = Peer(missing=reason)
     ours = found[0].outputs()
@@ -143,7 +143,7 @@ def timed(
 
 
 def counts(text: str) -> tuple[int, ...]:
-    """Numbers of threads. Raises ValueError for a text that has others than positive ones."""
+    """Return the numbers of threads in a text. Raises ValueError unless all are positive."""
     found = tuple(map(int, text.split(",")))
     if min(found) < 1:
         raise ValueError

@@ -24,9 +24,9 @@ INSTRUCTION = re.compile(r"^ *([0-9a-f]+):\t(?:[0-9a-f]{2} )+ *\tcpuid", re.MULT
 
 
 def use(package: str, folder: Path) -> ctypes.CDLL:
-    """Let `import package` take the copy in this folder, which is made if it is not there.
+    """Make `import package` import the copy in this folder, which is created if it is missing.
 
-    Returns the library of the signal handler.
+    Return the library of the signal handler.
     """
     assert package not in sys.modules, f"{package} was imported before"
     spec = importlib.util.find_spec(package)
@@ -47,7 +47,7 @@ def use(package: str, folder: Path) -> ctypes.CDLL:
 
 
 def folder_of(package: str) -> Path | str:
-    """Return the folder that `use` made if an `import` takes the package from one, else ""."""
+    """Return the folder if the package is imported from a copy that `use` made, else ""."""
     spec = importlib.util.find_spec(package)
     assert spec is not None and spec.origin is not None
     folder = Path(spec.origin).parents[1]

@@ -1,5 +1,5 @@
-"""The least time that a CPU allows a model: its products at the peak of what multiplies their type,
-or its weights read once, whichever is longer."""
+"""Least time of a model on a CPU: its products at peak rate, or one read of its weights, whichever
+takes longer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kgen.spec import Matmul, from_json
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import Manifest
 
-#: Of weights, no more is read to measure how fast they are.
+#: Most bytes of weights that are read to measure the rate.
 MOST_READ = 2**28
 
 read_rate = cache(ceilings.read_rate)
@@ -19,14 +19,14 @@ read_rate = cache(ceilings.read_rate)
 
 @cache
 def peak_rate(dtype: DType) -> float:
-    """Flops per second of one core, by the type's own instruction or widened to f32, whichever is
-    faster: a CPU may have a slow one for narrow types."""
+    """Return the flops per second of one core, by the type's own instruction or in f32, the faster
+    one: a CPU's instructions for narrow types may be slow."""
     own = ceilings.peak_rate(dtype)
     return own if dtype.itemsize >= DType.F32.itemsize else max(own, peak_rate(DType.F32))
 
 
 def least_seconds(manifest: Manifest, threads: int) -> float:
-    """Return the least seconds of a bundle's program; several threads read memory no faster."""
+    """Return the least seconds of a bundle's program. More threads do not read memory faster."""
     (program,) = manifest.programs
     specs = {kernel.key: from_json(kernel.spec) for kernel in manifest.kernels}
     work: Counter[DType] = Counter()

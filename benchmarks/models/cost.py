@@ -1,4 +1,4 @@
-"""Cost of a model beside its time: compiling, the bundle, loading, starting, memory."""
+"""Other costs of a model than its time: compilation, bundle, loading, start, memory."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from benchmarks.models.models import Model
 from kgen.graph import compile as compiling
 from kgen_runtime.manifest import Manifest
 
-#: Processes that a start is timed with.
+#: Processes that are started to time a start.
 STARTS = 5
 #: A target of each family.
 EVERYWHERE = ("native", "sm_80", "gfx942", "vulkan1.3")
-#: Formats of artifacts that are there to be read.
+#: Formats of artifacts for people.
 TEXTS = (".ll", ".s", ".ptx", ".txt")
-#: A process that loads a model and runs it once: its seconds from the imports to the call that is
-#: ready, and its memory.
+#: Program that loads a model and runs it once. It prints the seconds from the imports to the
+#: prepared call, and the memory of the process.
 CHILD = """
 import json, sys, time
 import numpy as np
@@ -62,9 +62,11 @@ print(json.dumps({"load": loaded - imported, "resident": int(words[words.index("
 
 @dataclass(frozen=True, kw_only=True)
 class Compiled:
-    """Seconds of a compilation, `again` with all kernels in the cache (of models without states),
-    `everywhere` for a target of each family, and its bytes; `overhead` is what a bundle has beside
-    its weights and the texts of its kernels."""
+    """Seconds of compilations and bytes of the bundle.
+
+    `again`: with all kernels in the cache (only models without states). `everywhere`: for a target
+    of each family. `overhead`: bytes of the bundle without weights and the texts of kernels.
+    """
 
     seconds: float
     again: float | None
@@ -80,7 +82,7 @@ class Compiled:
 
 @dataclass(frozen=True, kw_only=True)
 class Start:
-    """Seconds to load, and from process start to the first result; bytes that are resident then."""
+    """Seconds to load, seconds from process start to the first result, and resident bytes then."""
 
     load: float
     start: float
@@ -88,7 +90,7 @@ class Start:
 
 
 def compiled(model: Model, onnx: Path, bundle: Path) -> tuple[Compiled, Manifest]:
-    """Compiles a model for this CPU into a bundle; its manifest too."""
+    """Compile a model for this CPU into a bundle; return the costs and the manifest."""
 
     def make(
         *, cache: bool = False, names: Sequence[str] = EVERYWHERE[:1]
@@ -138,7 +140,7 @@ def compiled(model: Model, onnx: Path, bundle: Path) -> tuple[Compiled, Manifest
 
 
 def started(model: Model, kind: str, path: Path, verify: str = "code") -> Start:
-    """Medians over some processes."""
+    """Return the medians over STARTS processes."""
     found = []
     with tempfile.TemporaryDirectory() as folder:
         inputs = []
@@ -149,7 +151,7 @@ def started(model: Model, kind: str, path: Path, verify: str = "code") -> Start:
         limited = as_avx2.folder_of("onnxruntime") if kind == "onnxruntime" else ""
         command = [sys.executable, "-c", CHILD, kind, str(path), json.dumps(inputs), verify]
         command.append(str(limited))
-        # As installed: pip compiles modules, which a checkout's first process does.
+        # As in an installation: pip compiles modules, but a checkout's first process must do it.
         environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(Path(folder) / "compiled")}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         for number in range(STARTS + 1):

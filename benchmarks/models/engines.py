@@ -19,7 +19,7 @@ from benchmarks.models.models import Inputs, Model, folder
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded:
-    """`load` is the seconds from the file to the call. `outputs` are those of one call."""
+    """Loaded model. `load` is the seconds from the file to the call; `outputs` makes one call."""
 
     name: str
     load: float
@@ -28,7 +28,7 @@ class Loaded:
 
 
 def kgen(model: Model, bundle: Path, threads: int, name: str = "kgen") -> Loaded:
-    """The caches of a decoder stay in the program, where the others take and give them."""
+    """Load a bundle. A decoder's caches stay in the program; other engines pass them in and out."""
     start = time.perf_counter()
     program = kgen_runtime.load(bundle, device="cpu", num_threads=threads).program
     call = program.prepare(model.inputs())
@@ -53,10 +53,10 @@ def filled(model: Model, shapes: Mapping[str, Sequence[int]]) -> Inputs:
 
 
 def limit_onnxruntime() -> None:
-    """Let `import onnxruntime` take a copy with AVX2 alone, under scripts/as-avx2.sh.
+    """Under scripts/as-avx2.sh, make `import onnxruntime` import a copy without AVX-512.
 
-    ONNX Runtime executes CPUID itself: the script cannot tell it to leave AVX-512 out. Call this
-    before anything imports it; models are quantised by it.
+    ONNX Runtime executes CPUID itself, so the script cannot hide AVX-512 from it. Call this before
+    anything imports onnxruntime; it also quantises models.
     """
     if machine.cpu_kind().startswith(machine.AVX2):
         version = metadata.version("onnxruntime")

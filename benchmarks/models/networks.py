@@ -1,5 +1,5 @@
-"""Networks of convolutions, written down with random weights: batch normalisation is folded, as
-exporters for inference leave it."""
+"""Networks of convolutions with random weights. Batch normalisation is folded, as exporters do for
+inference."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Network:
         return name
 
     def normal(self, *shape: int, depth: int) -> str:
-        """Weights that keep the variance of what they are multiplied with."""
+        """Return weights that keep the variance of the activations."""
         numbers = self.random.standard_normal(shape) * (2 / depth) ** 0.5
         return self.tensor(numbers.astype(np.float32))
 
@@ -92,7 +92,7 @@ class Network:
         )
 
     def gated(self, x: str, hidden: int, act: str, gate: str) -> str:
-        """Squeeze and excite."""
+        """Add a squeeze-and-excitation block."""
         mean = self.node("GlobalAveragePool", x)
         inside = self.conv(mean, hidden, 1, act=act)
         return self.node("Mul", x, self.conv(inside, self.channels[x], 1, act=gate))
@@ -181,12 +181,12 @@ MOBILENET_V3 = (
 
 
 def eighth(channels: int, divisor: int = 4) -> int:
-    """Multiple of 8 nearest to a fraction of the channels."""
+    """Return the multiple of 8 nearest to a fraction of the channels."""
     return max(8, (channels // divisor + 4) // 8 * 8)
 
 
 def mobile_blocks(net: Network, x: str, *, dilated: int = 0) -> str:
-    """The blocks of MobileNetV3-large; the last `dilated` of them at the stride before them."""
+    """Add the blocks of MobileNetV3-large; the last `dilated` of them are dilated, not strided."""
     for number, (size, hidden, channels, gated, act, stride) in enumerate(MOBILENET_V3):
         apart = 2 if number >= len(MOBILENET_V3) - dilated else 1
         step = 1 if apart == 2 else stride
@@ -206,7 +206,7 @@ def mobilenet_v3(path: Path, size: int) -> None:
 
 
 def deeplab_v3(path: Path, size: int) -> None:
-    """DeepLabV3 on a MobileNetV3 whose last blocks are dilated."""
+    """Write DeepLabV3 on a MobileNetV3 whose last blocks are dilated."""
     net = Network("deeplab-v3", size=size)
     x = mobile_blocks(net, net.conv("image", 16, 3, 2, act="HardSwish"), dilated=3)
     parts = [net.conv(x, 256, 1)]
@@ -256,7 +256,7 @@ def convnext_tiny(path: Path, size: int) -> None:
     net = Network("convnext-tiny", size=size)
 
     def normal(x: str) -> str:
-        """Layer normalisation over the channels of an image with its channels last."""
+        """Normalise the channels of an image whose channels are last."""
         width = net.channels[x]
         scale, bias = net.tensor(np.ones(width, "f")), net.tensor(np.zeros(width, "f"))
         return net.node("LayerNormalization", x, scale, bias, axis=-1, epsilon=1e-6)
@@ -280,7 +280,7 @@ def convnext_tiny(path: Path, size: int) -> None:
 
 
 def yolo_v8n(path: Path, size: int) -> None:
-    """Backbone, neck and heads of YOLOv8-n, without the decoding of boxes."""
+    """Write backbone, neck and heads of YOLOv8-n, without the decoding of boxes."""
     net = Network("yolo-v8n", size=size)
 
     def conv(x: str, channels: int, size: int = 3, stride: int = 1) -> str:

@@ -20,7 +20,7 @@ SAMPLES = 4
 
 
 def prepared(path: Path, folder: Path) -> Path:
-    """The model as the quantiser wants it: shapes inferred, normalisations folded."""
+    """Return the model as the quantiser requires it: shapes inferred, normalisations folded."""
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
     found = folder / "prepared.onnx"

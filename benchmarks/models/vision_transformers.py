@@ -1,5 +1,5 @@
-"""Vision transformers, written down with random weights: ViT-B/16, and Swin-T, whose windows of 49
-positions are sequences of their own.
+"""Vision transformers with random weights: ViT-B/16, and Swin-T, which attends within windows of 49
+positions.
 
 A. Dosovitskiy et al., An image is worth 16x16 words, arXiv 2010.11929, table 1; Z. Liu et al., Swin
 transformer, arXiv 2103.14030, sections 3.1 to 3.3.
@@ -16,7 +16,7 @@ from benchmarks.models.networks import Network
 
 #: Width of a Swin transformer's windows.
 WINDOW = 7
-#: Addend of scores between positions that a shift made neighbours.
+#: Addend that hides scores of positions that are neighbours only because of a shift.
 HIDDEN = -100.0
 
 
@@ -39,7 +39,7 @@ class Transformer(Network):
         return self.tensor(self.random.standard_normal(shape).astype("f"))
 
     def attention(self, x: str, batch: int, positions: int, heads: int, *added: str) -> str:
-        """Attend to the same sequence; `added` are added to the scores."""
+        """Add self-attention; `added` are added to the scores."""
         width = self.channels[x]
         size = width // heads
 
@@ -124,7 +124,7 @@ def _rolled(net: Transformer, x: str, shift: int, side: int) -> str:
 
 
 def _hidden(side: int, shift: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
-    """Return addends of scores by window that hide positions of other parts of the image."""
+    """Return, per window, addends of scores that hide positions of other parts of the image."""
     parts = np.digitize(np.arange(side), [side - WINDOW, side - shift])
     regions = (3 * parts[:, None] + parts).reshape(side // WINDOW, WINDOW, -1, WINDOW)
     windows = regions.swapaxes(1, 2).reshape(-1, 1, WINDOW * WINDOW)

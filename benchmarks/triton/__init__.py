@@ -1,1 +1,1 @@
-"""Instructions of GPU kernels beside those of Triton's."""
+"""Instruction counts of GPU kernels of kgen and of Triton."""

@@ -1,14 +1,14 @@
-"""Count the instructions of GPU kernels beside those of Triton's; no GPU is needed.
+"""Compare the instruction counts of GPU kernels with those of Triton's kernels; needs no GPU.
 
     python -m benchmarks.triton [--triton PYTHON]
 
-Formulas: those that a thread executes. GEMMs of AMD targets: those of the main loop
+Formulas: instructions that a thread executes. GEMMs of AMD targets: instructions of the main loop
 (main_loops.py). A ratio is Triton's count over kgen's.
 
-Both compilers' kernels are assembled and taken apart again. Every instruction counts but NOP;
-kernels with loops are left out, so the count times the threads is what is executed. `triton` is the
-block and the number of warps of Triton's tutorials; `triton-fewest` is the block with the fewest
-instructions among those that keep all registers.
+Both compilers' kernels are assembled and disassembled. Every instruction except NOP counts. Kernels
+with loops are left out, so that each instruction is executed once per thread. `triton` uses the
+block size and number of warps of Triton's tutorials; `triton-fewest` is the block size with the
+fewest instructions among those without register spills.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from kgen.spec import Formula, text
 
 KERNELS, MATMULS = (Path(__file__).with_name(f"{name}.py") for name in ("kernels", "matmuls"))
 TARGETS = ("sm_80", "gfx942")
-#: Triton's kernels, and the same formulas in kgen's words: as budgets name them.
+#: Formula in kgen's syntax, as in budgets, for each of Triton's kernels.
 FORMULAS = {
     "gelu": "gelu 4096x4096 f16",
     "silu_mul": "silu(gate)*up 4096x4096 f16",
@@ -47,22 +47,22 @@ FORMULAS = {
     "add_rms_norm": "rms_norm(x+residual,scale) x=4096x8192,residual=4096x8192,scale=8192 f16",
     "causal_softmax": "softmax(where(column<=row,x*0.125,-inf)) 4096x4096 f16",
 }
-#: What ends a program.
+#: Instructions that end a program.
 ENDS = {"EXIT", "s_endpgm"}
-#: What only fills space.
+#: Instructions that only fill space.
 FILLS = {"NOP", "s_nop"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Count:
-    """The instructions of all of a block's threads for each of its elements."""
+    """Instructions of all threads of a block, per element."""
 
     element: float
     block: str
 
 
 def executed(code: Sequence[MachineInstruction]) -> int | None:
-    """Number of instructions that a thread executes; None if the kernel has loops."""
+    """Return the number of instructions that a thread executes; None if the kernel has loops."""
     last = max(i for i, instruction in enumerate(code) if instruction.opcode in ENDS)
     first = 0
     for i, instruction in enumerate(code[: last + 1]):
@@ -71,7 +71,7 @@ def executed(code: Sequence[MachineInstruction]) -> int | None:
         if instruction.goes_to <= i:
             return None
         if instruction.opcode == "s_branch" and instruction.goes_to == i + 1:
-            # Before it arguments are loaded, for firmware that does not preload them.
+            # The code before loads arguments, for firmware that does not preload them.
             first = i + 1
     return sum(instruction.opcode not in FILLS for instruction in code[first : last + 1])
 
@@ -93,7 +93,7 @@ def count(instructions: int, threads: int, elements: int) -> Count:
 
 
 def of_triton(made: Mapping[str, Any]) -> Count | None:
-    """None if registers were spilled, or there is a loop."""
+    """Return the count of a Triton kernel; None if it spills registers or has a loop."""
     if made["target"].startswith("sm_"):
         code = parse_cubin(base64.b64decode(made["code"]), made["kernel"])
     else:
@@ -105,15 +105,15 @@ def of_triton(made: Mapping[str, Any]) -> Count | None:
 
 
 def is_tutorials(made: Mapping[str, Any]) -> bool:
-    """The block and the warps that Triton's tutorials take: 1024 elements and 4 warps, or a row and
-    a warp for each 256 of its elements, 8 at most."""
+    """Return whether block and warps are those of Triton's tutorials: 1024 elements and 4 warps, or
+    a row with a warp per 256 elements, at most 8."""
     if made["kernel"] in ("gelu", "silu_mul"):
         return (made["size"], made["warps"]) == (1024, 4)
     return bool(made["warps"] == min(made["size"] // 256, 8))
 
 
 def rows(found: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
-    """Rows of the fused formulas: instructions that a block's threads execute per element."""
+    """Yield rows of the fused formulas: instructions that a block's threads execute per element."""
     for name, formula in FORMULAS.items():
         for target in TARGETS:
             alike = [m for m in found if (m["kernel"], m["target"]) == (name, target)]

@@ -1,13 +1,13 @@
 # mypy: ignore-errors
-# Triton gives its functions no types, and theirs are the parameters of kernels.
-"""The formulas as Triton kernels, compiled without a GPU; run by an interpreter that has Triton.
+# Triton's functions have no type annotations.
+"""The formulas as Triton kernels, compiled without a GPU, by an interpreter that has Triton.
 
     .venv-triton/bin/python benchmarks/triton/kernels.py OUTPUT
 
-writes one JSON list: of every kernel, target and number of warps the machine code (cubin in base64,
-AMD's assembly as text), the registers that were spilled and the elements that a program computes.
-The kernels are what Triton's tutorials would have: a program takes a block or a row at a time,
-inputs and outputs are f16, and computing is in f32.
+Writes a JSON list with an entry per kernel, target and number of warps: machine code (cubin in
+base64, AMD's assembly as text), spilled registers, and elements per program. The kernels are
+written like Triton's tutorials: a program computes a block or a row; inputs and outputs are f16;
+the arithmetic is f32.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Instructions of the main loops of GEMMs, beside Triton's."""
+"""Instruction counts of the main loops of GEMMs, of kgen and of Triton."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from kgen.check.verify.run import opened
 from kgen.spec import DType, Layout, Matmul
 
 SIDE = 4096
-#: Clocks of a SIMD's matrix unit for which instructions are counted: a trip of most loops, or two.
+#: Instructions are counted per this many clocks of a SIMD's matrix unit: one or two loop trips.
 CLOCKS = 1024
-#: In the notes that an assembly ends with.
+#: Spills in the notes at the end of an assembly.
 SPILLS = re.compile(r"\.[sv]gpr_spill_count: +[1-9]")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Count:
-    """Instructions of the loop for each CLOCKS of the matrix unit, and the tile."""
+    """Instructions of the loop per CLOCKS of the matrix unit, and the tile."""
 
     instructions: float
     tile: str
@@ -42,7 +42,7 @@ def of_kgen(target: str, dtype: str, layout: str) -> Count:
 
 
 def of_triton(made: Mapping[str, Any]) -> Count | None:
-    """None if registers were spilled, or if it multiplies without matrix instructions."""
+    """Return the count of a Triton kernel; None if it spills or has no matrix instructions."""
     if SPILLS.search(made["code"]):
         return None
     code = parse_assembly(made["code"])
@@ -60,7 +60,7 @@ def matrix_clocks(name: str, body: Sequence[MachineInstruction]) -> float:
 
 
 def rows(found: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
-    """Rows of the GEMMs: instructions of the main loop, and those of Triton's best tile."""
+    """Yield rows of the GEMMs: instructions of the main loop, and those of Triton's best tile."""
     for case in dict.fromkeys((m["target"], m["dtype"], m["layout"]) for m in found):
         alike = [m for m in found if (m["target"], m["dtype"], m["layout"]) == case]
         counts = filter(None, map(of_triton, alike))

@@ -1,13 +1,13 @@
 # mypy: ignore-errors
-# Triton gives its functions no types, and theirs are the parameters of kernels.
-"""Products as Triton kernels for AMD targets, compiled without a GPU; run by an interpreter that
-has Triton.
+# Triton's functions have no type annotations.
+"""Products as Triton kernels for AMD targets, compiled without a GPU, by an interpreter that has
+Triton.
 
     .venv-triton/bin/python benchmarks/triton/matmuls.py OUTPUT
 
-writes one JSON list: of every target, type, layout and tile the assembly. The kernel is that of
-Triton's tutorial, with sizes and strides that the compiler knows and without masks, which these
-sizes need not.
+Writes a JSON list with the assembly for each target, type, layout and tile. The kernel is that of
+Triton's tutorial, with sizes and strides known at compile time, and without masks, which these
+sizes do not need.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ TILES = {
         (64, 128, 32, 4, 0),
     ),
 }
-#: kgen's name of a type, Triton's, and the one that it is summed in.
+#: By kgen's name of a type: Triton's name, and the type of its sums.
 TYPES = {
     "f16": ("fp16", tl.float32),
     "s8": ("i8", tl.int32),
     "e4m3fnuz": ("fp8e4b8", tl.float32),
     "e4m3": ("fp8e4nv", tl.float32),
 }
-#: The lanes of a wave, and the types that the target has matrix instructions for and Triton takes.
+#: By target: lanes of a wave, and the types with matrix instructions that Triton supports.
 TARGETS = {
     "gfx90a": (64, ("f16", "s8")),
     "gfx942": (64, ("f16", "s8", "e4m3fnuz")),
@@ -113,7 +113,7 @@ def compiled(target: str, dtype: str, layout: str, tile: tuple[int, ...]) -> dic
         fn=matmul,
         signature={**pointers, **dict.fromkeys(constants, "constexpr")},
         constexprs=constants,
-        # What Triton finds of tensors of less than 2 GB at their usual addresses.
+        # Attributes that Triton derives for aligned tensors of less than 2 GB.
         attrs={(i,): [["tt.divisibility", 16], ["tt.pointer_range", 32]] for i in range(3)},
     )
     options = {"num_warps": waves, "num_stages": 2, "matrix_instr_nonkdim": rows}
@@ -136,7 +136,7 @@ def main(output: str) -> None:
                 for tile in TILES[lanes]:
                     try:
                         found.append(compiled(target, dtype, layout, tile))
-                    except Exception as error:  # what Triton cannot compile is not its best
+                    except Exception as error:  # tiles that Triton cannot compile are skipped
                         print(f"{target} {dtype} {layout} {tile}: {type(error).__name__}")
     Path(output).write_text(json.dumps(found))
 

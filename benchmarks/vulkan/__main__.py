@@ -1,12 +1,12 @@
-"""Time Vulkan kernels against other libraries on the first device, or count what GPUs' compilers
-make of them.
+"""Time Vulkan kernels against other libraries on the first device, or count the instructions that
+GPU drivers compile them to.
 
     python -m benchmarks.vulkan [--only NAME,...]
     python -m benchmarks.vulkan --compiled | --glsl FOLDER
 
 kgen, ncnn, IREE and WGSL compute each problem in turn, round by round, each in a process of its
-own. --compiled and --glsl need no GPU: Mesa compiles kgen's kernels and IREE's for two GPUs, or the
-GEMM shader in ggml-vulkan/vulkan-shaders of a checkout of llama.cpp.
+own. --compiled and --glsl need no GPU: Mesa compiles for two GPUs. --compiled compiles kgen's and
+IREE's kernels; --glsl compiles the GEMM shader in ggml-vulkan/vulkan-shaders of llama.cpp.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from benchmarks.vulkan import compiled, glsl, peers
 from benchmarks.vulkan.peers import PEERS, Absent, Call
 from benchmarks.vulkan.problems import PROBLEMS, Problem
 
-#: Rounds of a problem at most, and seconds after which no more are begun.
+#: Most rounds of a problem, and seconds after which no further round starts.
 ROUNDS, SECONDS = 15, 10.0
-#: How far results may be from numpy's in f32, as a part of the largest number.
+#: Largest difference from numpy's results in f32, as a fraction of the largest number.
 TOLERANCE = {"f32": 1e-3, "f16": 2e-2}
 
 
 def serve(problem: Problem, peer: str) -> None:
-    """Serve one peer: a line that says whether it is ready, then one with seconds for each line
-    that comes in. What it computes is compared with numpy's."""
+    """Serve one peer: print whether it is ready, then the seconds of a run for each line of input.
+    Its result is compared with numpy's before."""
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # libraries print what they like
+    os.dup2(2, 1)  # libraries print to standard output
     print(json.dumps(prepared(problem, peer)), file=answers, flush=True)
     for _ in sys.stdin:
         print(timed(CALLS[peer]), file=answers, flush=True)
@@ -64,7 +64,7 @@ def prepared(problem: Problem, peer: str) -> dict[str, str]:
 
 
 def timed(call: Call) -> float:
-    """Time a run after an untimed one: threads that were just continued share a core at first."""
+    """Time a run after an untimed one: threads share a core when a process has just continued."""
     call.run()
     start = time.perf_counter()
     call.run()
@@ -77,8 +77,8 @@ def timed(call: Call) -> float:
 
 
 class Peer:
-    """A process of one peer, stopped while it is not asked: some libraries have threads that wait
-    in a loop, and take a core from whoever is timed after them."""
+    """Process of one peer. It is stopped while others run: threads of some libraries wait in a
+    loop, and would take a core from the next peer."""
 
     def __init__(self, problem: Problem, name: str) -> None:
         command = [sys.executable, "-m", "benchmarks.vulkan", "--serve", problem.name, name]

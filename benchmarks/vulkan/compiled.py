@@ -63,7 +63,7 @@ def irees(problem: Problem) -> Iterator[DriverCompilation]:
 
 
 def row(problem: str, whose: str, each: DriverCompilation) -> Row:
-    """Row of a kernel and a compiler: registers, occupancy, and counts of the hot loop."""
+    """Return the row of a kernel and a compiler: registers, occupancy, counts of the hot loop."""
     variant = {"kernel": whose, "compiler": each.compiler}
     if each.reason is not None:
         return Row(table="compiled", work=problem, variant=variant, values={"reason": each.reason})
@@ -78,7 +78,7 @@ def row(problem: str, whose: str, each: DriverCompilation) -> Row:
 
 
 def rows(has_iree: bool) -> Iterator[Row]:
-    """Rows of kgen's kernels and, if it is installed, of IREE's products."""
+    """Yield rows of kgen's kernels and, if IREE is installed, of IREE's products."""
     for problem, target in PROBLEMS:
         yield from (row(problem.name, "kgen", each) for each in ours(problem, target))
         if has_iree and problem.op == "matmul":

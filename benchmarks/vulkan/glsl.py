@@ -56,8 +56,8 @@ FEATURES = ("shaderFloat16", "cooperativeMatrix", "vulkanMemoryModel", "storageB
 
 @dataclass(frozen=True)
 class Case:
-    """`specialised`: the shader's specialisation constants, in their order: invocations, BM, BN,
-    BK, WM, WN, WMITER, TM, TN, TK, lanes of a subgroup, and that matrices are whole tiles."""
+    """Case of the shader. `specialised` has its specialisation constants in order: invocations, BM,
+    BN, BK, WM, WN, WMITER, TM, TN, TK, lanes of a subgroup, whether matrices are whole tiles."""
 
     problem: str
     compiler: str
@@ -81,7 +81,7 @@ CASES = (
 
 
 def module(case: Case, folder: Path, glslang: list[str]) -> bytes:
-    """The shader as SPIR-V, with its constants in place."""
+    """Return the shader as SPIR-V, with its constants inserted."""
     mesa = drivers.RADV.folder()
     constants = " ".join(f"{i}:{value}" for i, value in enumerate(case.specialised))
     with tempfile.TemporaryDirectory() as made:
@@ -99,7 +99,7 @@ def module(case: Case, folder: Path, glslang: list[str]) -> bytes:
 
 
 def rows(folder: Path, glslang: str) -> Iterator[Row]:
-    """Rows of the shader for each GPU and type."""
+    """Yield rows of the shader for each GPU and type."""
     for case in CASES:
         launch = Launch(entry_point="main", grid=(8, 8, 1), arguments=("a", "b", "out"))
         features = FEATURES if case.defines is F16 else ()

@@ -1,7 +1,7 @@
-"""The libraries that Vulkan kernels are compared with, each on the first Vulkan device.
+"""Libraries (peers) that Vulkan kernels are compared with, each on the first Vulkan device.
 
-A peer gives for a problem a call that computes and waits, and a check of what it computes. What a
-peer lacks raises Absent.
+For a problem, a peer returns a call that computes and waits, and a function that reads the result.
+It raises Absent if it does not support the problem.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Absent(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """`run` computes, and is done when it returns; `result` reads what it computed. `less` is work
-    of `run` that is no part of the problem, timed besides and taken off."""
+    """Prepared problem. `run` computes and waits for the end; `result` reads the result. `less` is
+    work of `run` beyond the problem; its time is measured and subtracted."""
 
     run: Callable[[], object]
     result: Callable[[], Values]
@@ -54,7 +54,7 @@ def kgen_kernels(problem: Problem, inputs: list[Values]) -> Call:
 
 
 def bundle(problem: Problem) -> Path:
-    """A bundle of the problem, made once: for any device, and for one that is a CPU."""
+    """Return a bundle of the problem, built once: for any device, and for devices that are CPUs."""
     import kgen
     from kgen.spec.text import parse
 
@@ -66,8 +66,8 @@ def bundle(problem: Problem) -> Path:
 
 
 def ncnn(problem: Problem, inputs: list[Values]) -> Call:
-    """Its tensors come from the host and go back to it in every call: a net that does nothing else
-    is timed too."""
+    """Prepare ncnn. Every call copies tensors from the host and back, so a net that only copies is
+    timed too."""
     import ncnn as package
 
     layers = {"matmul": "Gemm", "softmax": "Softmax", "relu": "ReLU"}
@@ -79,7 +79,7 @@ def ncnn(problem: Problem, inputs: list[Values]) -> Call:
         lines.append(f"{layer} layer {count} 1 {' '.join(names)} out {options}".strip())
         made = package.Net()
         made.opt.use_vulkan_compute = True
-        made.opt.openmp_blocktime = 0  # or its threads spin while the next one is timed
+        made.opt.openmp_blocktime = 0  # otherwise its threads spin while the next peer is timed
         for name in ("fp16_packed", "fp16_storage", "fp16_arithmetic", "bf16_storage"):
             half = problem.dtype == "f16" and name in ("fp16_packed", "fp16_storage")
             setattr(made.opt, f"use_{name}", half)
@@ -117,8 +117,8 @@ def iree(problem: Problem, inputs: list[Values]) -> Call:
         kept[:] = [function(*arrays)]
 
     def result() -> Values:
-        """Through memory that the host sees: the package's own way imports memory of the host, for
-        which numpy's is not aligned."""
+        """Read through memory that is visible to the host: the package's own function imports host
+        memory, and numpy's arrays are not aligned for that."""
         view = kept[0]._buffer_view
         source = view.get_buffer()
         host = config.device.allocator.allocate_buffer(
@@ -141,14 +141,14 @@ def iree(problem: Problem, inputs: list[Values]) -> Call:
 
 
 def iree_module(problem: Problem) -> Path:
-    """The module that IREE compiles, made once."""
+    """Return the module that IREE compiles, made once."""
     import iree.compiler
 
     path = BUILD / f"{problem.file}.vmfb"
     if not path.is_file():
         BUILD.mkdir(parents=True, exist_ok=True)
-        # What it takes for any device has no f16; of the targets with it this one is nearest to a
-        # CPU's narrow subgroups.
+        # IREE's default target has no f16. Of the targets with f16, this one has the subgroup size
+        # nearest to a CPU's.
         options = ["--iree-vulkan-target=valhall"] if problem.dtype == "f16" else []
         code = iree.compiler.compile_str(
             problem.mlir, target_backends=["vulkan-spirv"], extra_args=options
@@ -158,7 +158,7 @@ def iree_module(problem: Problem) -> Path:
 
 
 def webgpu(problem: Problem, inputs: list[Values]) -> Call:
-    """WGSL through wgpu, which has no f16 here that sums in f32."""
+    """Prepare WGSL through wgpu, in f32 only."""
     import wgpu
 
     if problem.dtype != "f32":
@@ -195,7 +195,7 @@ def webgpu(problem: Problem, inputs: list[Values]) -> Call:
     return Call(run=run, result=result)
 
 
-#: By the names that the table's columns have.
+#: Peers by the titles of the table's columns.
 PEERS: dict[str, Callable[[Problem, list[Values]], Call]] = {
     "kgen": kgen_kernels,
     "ncnn": ncnn,

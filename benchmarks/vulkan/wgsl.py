@@ -1,4 +1,4 @@
-"""WGSL as one writes it by hand for these problems: 16-byte loads and sums in registers."""
+"""WGSL kernels as written by hand: 16-byte loads and sums in registers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ var<workgroup> part: array<f32, 64>;
 }
 """
 
-#: ROWS x 4 sums in an invocation, straight from the buffers.
+#: ROWS x 4 sums per invocation, loaded directly from the buffers.
 MATMUL = """
 @group(0) @binding(0) var<storage, read> a: array<f32>;
 @group(0) @binding(1) var<storage, read> b: array<vec4f>;
@@ -71,7 +71,7 @@ MATMUL = """
 
 
 def kernel(problem: Problem) -> tuple[str, Grid]:
-    """The text, and how many workgroups."""
+    """Return the text and the number of workgroups."""
     if problem.op == "relu":
         count = problem.out_shape[0] // 4
         groups = -(-count // 256)

@@ -56,8 +56,8 @@ from kgen_runtime.values import frozen
 
 #: Array of float64 with one entry per candidate.
 Cycles: TypeAlias = Any
-#: Machine instructions of two loops of templates/cpu/lib/products/split.j2, per group and per vector:
-#: the loop that copies a group of B, and the one that replaces a group that exceeds 16 bits.
+#: Machine instructions per group and per vector of the loops in templates/cpu/lib/products/split.j2
+#: that copy a group of B, and that replace a group that exceeds 16 bits.
 SPLIT_COPY, SPLIT_REPLACE = (8, 12), (20, 25)
 #: Instructions of a product of a split B (three), relative to those of other products (two).
 SPLIT_PRODUCT = 3 / 2
