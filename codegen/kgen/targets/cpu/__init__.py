@@ -248,14 +248,11 @@ class CpuFamily(Family):
     def for_weights(
         self, spec: Spec, target: Target, schedule: Schedule, weights: Sequence[Array]
     ) -> Schedule:
-        if not (weights and isinstance(schedule, BlockedMatmul)):
+        if not (weights and isinstance(spec, Matmul | Conv2d)) or is_depthwise(spec):
             return schedule
-        gemm = planned_as(spec)
-        assert isinstance(gemm, Matmul)
-        axes = (1, 0) if gemm.layout.b_transposed else (0, 1)
         stacks = (each.reshape(-1, *each.shape[-2:]) for each in weights)
-        matrices = [matrix.transpose(axes) for stack in stacks for matrix in stack]
-        return cost_model.split_if_faster(gemm, target, schedule, matrices)
+        matrices = [matrix for stack in stacks for matrix in stack]
+        return cost_model.split_if_faster(spec, target, matrices) or schedule
 
     def instructions(self, spec: Spec, target: Target) -> str:
         """Return the names of the vector instructions and of matrix or dot-product instructions."""

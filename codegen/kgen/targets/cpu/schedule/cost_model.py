@@ -147,21 +147,24 @@ def predicted(
 
 
 def split_if_faster(
-    spec: Matmul, target: Target, schedule: BlockedMatmul, weights: Sequence[Array]
-) -> BlockedMatmul:
-    """Return a schedule that splits a prepacked B, or `schedule` if that is predicted to be faster.
-    `weights` has the values of B of each call."""
-    fixed, splits = {"pack_b": 1}, dot_of_split(spec, target) is not None
-    space = next(spaces(spec, target, fixed, kinds.DotMatmul.mainloop), None) if splits else None
+    spec: Matmul | Conv2d, target: Target, weights: Sequence[Array]
+) -> BlockedMatmul | None:
+    """Return a schedule that splits a prepacked B; None if another schedule is predicted to be
+    faster. `weights` has the values of B of each call."""
+    gemm, fixed = gemms.implicit_gemm(spec) if isinstance(spec, Conv2d) else spec, {"pack_b": 1}
+    splits = dot_of_split(gemm, target) is not None
+    space = next(spaces(gemm, target, fixed, kinds.DotMatmul.mainloop), None) if splits else None
     if space is None:
-        return schedule
+        return None
+    if gemm.layout.b_transposed:
+        weights = [each.T for each in weights]
     widths, which = np.unique(space.columns["nr"], return_inverse=True)
     beyond, halved = np.mean([unfit_groups(each, widths) for each in weights], axis=0)[which].T
     known = Space(kind=space.kind, columns={**space.columns, "beyond": beyond, "halved": halved})
-    seconds = predict(spec, target, known).seconds
+    seconds, whole = predict(gemm, target, known).seconds, Space.of(choose(spec, target))
     row = int(np.argmin(seconds))
-    own = predict(spec, target, Space.of(schedule)).seconds[0]
-    return space.schedule(row) if seconds[row] < own else schedule
+    is_faster = seconds[row] < predict(gemm, target, whole).seconds[0]
+    return space.schedule(row) if is_faster else None
 
 
 def doubt(spec: Matmul, target: Target, schedule: BlockedMatmul, distance: float) -> float:
