@@ -1,7 +1,7 @@
 """Two layers and a softmax in one bundle, with prepacked weights and prepared calls.
 
-A model at a fixed batch size calls the same kernels on the same memory again and again: what can be
-done once, checking arguments and ordering weights, is done once.
+A model with a fixed batch size calls the same kernels on the same memory many times, so arguments
+are checked and weights are packed only once.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""A kernel that forgets a barrier, run without a GPU: the emulator names the race and its line."""
+"""Run a kernel that lacks a barrier, without a GPU: the emulator reports the race and its line."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A module of PyTorch as a program: exported to ONNX, compiled for this machine, run and compared.
+"""Export a PyTorch module to ONNX, compile it for this machine, run it, and compare the results.
 
 Needs torch, onnx and onnxscript.
 
@@ -16,5 +16,5 @@ torch.onnx.export(module, (x,), "module.onnx", input_names=["x"], dynamo=True)
 kgen.compile_model("module.onnx", ["native"]).save("module.kgen")
 
 program = kgen_runtime.load("module.kgen").program
-y = program.run(x=x)  # a torch.Tensor, as x is one
+y = program.run(x=x)  # a torch.Tensor, like x
 torch.testing.assert_close(y, module(x))

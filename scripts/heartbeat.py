@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run a command that may say nothing for long, and print a line every few seconds until it ends.
+"""Run a command that may be silent for long, and print a line every few seconds until it ends.
 
 scripts/heartbeat.py "installing packages" pip install --quiet ...
 """

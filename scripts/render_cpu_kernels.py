@@ -6,8 +6,8 @@ A change that must not alter kernels is checked by two runs and `diff -r`:
     python scripts/render_cpu_kernels.py after     # in the checkout after it
     diff -r before after
 
-The kernels are all goldens of CPUs, and random specs: each with its default schedule, and with a
-random schedule of each main loop. Refused schedules leave the message in place of the kernel.
+The kernels are all goldens of CPUs, and random specs, each with its default schedule and with a
+random schedule of each main loop. For a refused schedule, the file has the message.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def random_matmul(r: random.Random) -> Matmul:
 
 
 def random_blocks(r: random.Random, spec: Matmul, target: Target) -> Iterator[BlockedMatmul]:
-    """A schedule of each main loop of products, which the target may refuse."""
+    """Yield a random schedule of each main loop of products; the target may refuse it."""
     lanes = target.limits["vector_bytes"] // (8 if spec.dtype is DType.F64 else 4)
 
     def blocks(rows: int, columns: int, unit: int) -> Fields:
@@ -206,7 +206,7 @@ def random_rows(r: random.Random) -> Rowwise:
 
 
 def streams_of(r: random.Random, spec: Spec) -> Iterator[Schedule]:
-    """A random schedule of each main loop of streams and rows."""
+    """Yield a random schedule of each main loop of streams and rows."""
     if isinstance(spec, Elementwise):
         yield CpuStream(
             task=64 * r.randint(1, 8), unroll=r.choice([1, 2, 4]), nontemporal=r.random() < 0.4
@@ -226,7 +226,7 @@ def streams_of(r: random.Random, spec: Spec) -> Iterator[Schedule]:
 
 
 def cases(count: int) -> Iterator[tuple[str, Spec, Schedule | None]]:
-    """Target, spec and schedule of each kernel; None is the default schedule."""
+    """Yield target, spec and schedule of each kernel; None is the default schedule."""
     r = random.Random(42)
     kinds: list[Callable[[random.Random], Spec]] = [random_matmul] * 4
     kinds += [random_stream, random_rows]
@@ -244,7 +244,7 @@ def cases(count: int) -> Iterator[tuple[str, Spec, Schedule | None]]:
 
 
 def planned(spec: Spec, name: str, schedule: Schedule | None) -> Plan:
-    """Plan of the schedule, with the remedies of up to six refusals."""
+    """Return the plan of a schedule, after applying the remedies of up to six refusals."""
     for _ in range(6):
         try:
             return pipeline.plan(spec, targets.find(name), schedule)
@@ -258,7 +258,7 @@ def planned(spec: Spec, name: str, schedule: Schedule | None) -> Plan:
 
 
 def rendered(spec: Spec, name: str, schedule: Schedule | None) -> str:
-    """Text of a kernel after its launches and parameters; the message of a refused schedule."""
+    """Return launches, parameters and text of a kernel, or the message of a refused schedule."""
     try:
         plan = planned(spec, name, schedule)
     except KgenError as error:

@@ -64,6 +64,6 @@ def members(text: str) -> Iterator[tuple[str, str]]:
 
 
 def line(comment: str) -> str:
-    """Text of a comment as one line, with names of the header as code."""
+    """Return the text of a comment as one line, with names of the header as code."""
     text = " ".join(word for word in comment.split() if word != "*")
     return re.sub(r"(?<![\w`])(kgen_\w+|KGEN_\w+)(?![\w`])", r"`\1`", text)

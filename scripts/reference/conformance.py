@@ -26,6 +26,6 @@ def table() -> str:
 
 
 def right(cases: Sequence[record.Row], group: str = "") -> str:
-    """Number of cases that are right, of those of a group."""
+    """Return the number of right cases, of all cases of a group."""
     those = [row for row in cases if group in ("", row.group)]
     return f"{sum(row.is_right for row in those)} of {len(those)}" if those else ""

@@ -14,7 +14,7 @@ def table() -> str:
 
 
 def cells(target: Target) -> tuple[str, ...]:
-    """Name, core and cache sizes of a target."""
+    """Return name, core and cache sizes of a target."""
     sizes = [target.limits[f"l{level}_bytes"] for level in (1, 2, 3)]
     words = [f"{n >> 20} MiB" if n >= 1 << 20 else f"{n >> 10} KiB" for n in sizes]
     return target.name, str(target.device), *words

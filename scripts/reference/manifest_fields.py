@@ -55,7 +55,7 @@ def element(hint: Any) -> tuple[Any, str]:
 
 
 def row(cls: type, field: dataclasses.Field[Any]) -> tuple[str, ...]:
-    """Cells of a field."""
+    """Return the cells of a field."""
     hint = get_type_hints(cls)[field.name]
     limit = COUNTED.get(f"{cls.__name__}.{field.name}")
     entries = "" if limit is None else f"at most {LIMITS[limit].most}"

@@ -19,7 +19,7 @@ def table() -> str:
 
 
 def opsets(name: str) -> str:
-    """Opsets of ONNX's own domain that define an operator."""
+    """Return the opsets of ONNX's own domain that define an operator."""
     schemas = [
         schema
         for schema in defs.get_all_schemas_with_history()

@@ -81,18 +81,18 @@ _TABLE = re.compile(
 
 
 def pages() -> list[Path]:
-    """Documents that hold a generated table."""
+    """Return the documents that contain a generated table."""
     found = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     return [page for page in found if names(page.read_text())]
 
 
 def names(text: str) -> list[str]:
-    """Names of the tables that a page holds."""
+    """Return the names of the tables on a page."""
     return [match["name"] for match in _TABLE.finditer(text)]
 
 
 def rewritten(text: str, page: str) -> str:
-    """Text of a page with its tables made anew. Raises SystemExit for an unknown table."""
+    """Return the text of a page with new tables. Raises SystemExit for an unknown table."""
 
     def made(match: re.Match[str]) -> str:
         name = match["name"]

@@ -49,7 +49,7 @@ def described(name: str, cls: type[Schedule]) -> tuple[str, ...]:
 
 
 def values(cls: type[Schedule], name: str) -> str:
-    """Range of a number."""
+    """Return the range of a number."""
     least, most = 0 if name in cls.may_be_zero else 1, cls.most.get(name)
     between = "or" if most == least + 1 else "to"
     text = f"at least {least}" if most is None else f"{least} {between} {most}"

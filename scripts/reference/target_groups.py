@@ -68,7 +68,7 @@ def table() -> str:
 
 
 def _words(proof: str) -> set[str]:
-    """Words of a proof that say how far it goes."""
+    """Return the words of a proof that say how far it goes."""
     return set(re.findall("executed|emulated|translated|compiled", proof))
 
 
