@@ -9,7 +9,7 @@ each a lower bound. What it leaves out is listed in docs/how-it-works/static-ana
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from kgen import targets
@@ -140,12 +140,31 @@ def predict(
     loop: Loop | None,
     occupancy: Occupancy,
 ) -> RooflinePrediction:
-    """Return the prediction from all known terms."""
-    busy = busy_units(entry, rates.units)
-    terms = dict(_terms(entry, line, rates, traffic, loop, occupancy, busy))
-    return RooflinePrediction(
-        terms=terms, fraction=line.floor / max(terms.values()), busy=busy, part=traffic.part
-    )
+    """Return the prediction from all known terms of the time.
+
+    - math: the flops at the peak of the instruction that does them, on the units with work
+    - issue: the instructions that the hot loop needs for all products
+    - L2: the sectors that the emulator counted
+    - DRAM: every tensor once
+    - latency: copies in flight in all resident CTAs, against the time of one copy (Little's law)
+    """
+    busy, counters, terms = busy_units(entry, rates.units), traffic.counters, dict[str, float]()
+    if loop is not None and loop.kind is not WorkKind.LOAD:
+        reach = min((rates.reach.get(opcode, 1.0) for opcode in loop.opcodes), default=1.0)
+        terms["math"] = line.flops / (line.peak * reach * busy)
+        issued = counters["matrix" if loop.kind is WorkKind.MATRIX else "fma"] / loop.share
+        if rates.issues is not None:
+            terms["issue"] = issued / (rates.issues * busy)
+    if rates.l2 is not None:
+        nbytes = counters["global_sectors"] * profile.FAMILIES[entry.target.family].sector
+        terms["L2"] = nbytes / rates.l2
+    terms["DRAM"] = line.nbytes / rates.dram
+    in_flight = counters.get("copies_in_flight", 0)
+    if in_flight and rates.latency is not None:
+        workgroups = min(math.prod(entry.launches[0].grid), rates.units * occupancy.workgroups)
+        terms["latency"] = counters["global_load_bytes"] * rates.latency / (in_flight * workgroups)
+    fraction = line.floor / max(terms.values())
+    return RooflinePrediction(terms=terms, fraction=fraction, busy=busy, part=traffic.part)
 
 
 def busy_units(entry: KernelEntry, units: int) -> float:
@@ -160,37 +179,3 @@ def busy_units(entry: KernelEntry, units: int) -> float:
         pieces = math.prod(walk.counts(launch.tile))
         units = min(units, math.prod(launch.grid))
     return pieces / (units * -(-pieces // units))
-
-
-def _terms(
-    entry: KernelEntry,
-    line: Roofline,
-    rates: Rates,
-    traffic: LaunchCounters,
-    loop: Loop | None,
-    occupancy: Occupancy,
-    busy: float,
-) -> Iterator[tuple[str, float]]:
-    """Yield the terms of the predicted time.
-
-    - math: the flops at the peak of the instruction that does them, on the units with work
-    - issue: the instructions that the hot loop needs for all products
-    - L2: the sectors that the emulator counted
-    - DRAM: every tensor once
-    - latency: copies in flight in all resident CTAs, against the time of one copy (Little's law)
-    """
-    counters = traffic.counters
-    if loop is not None and loop.kind is not WorkKind.LOAD:
-        reach = min((rates.reach.get(opcode, 1.0) for opcode in loop.opcodes), default=1.0)
-        yield "math", line.flops / (line.peak * reach * busy)
-        issued = counters["matrix" if loop.kind is WorkKind.MATRIX else "fma"] / loop.share
-        if rates.issues is not None:
-            yield "issue", issued / (rates.issues * busy)
-    if rates.l2 is not None:
-        nbytes = counters["global_sectors"] * profile.FAMILIES[entry.target.family].sector
-        yield "L2", nbytes / rates.l2
-    yield "DRAM", line.nbytes / rates.dram
-    in_flight = counters.get("copies_in_flight", 0)
-    if in_flight and rates.latency is not None:
-        workgroups = min(math.prod(entry.launches[0].grid), rates.units * occupancy.workgroups)
-        yield ("latency", counters["global_load_bytes"] * rates.latency / (in_flight * workgroups))
