@@ -3,7 +3,7 @@
 ; computes:  out = relu(convolution(A, B) + bias) with padding 1x1x1x1, padding value -7, 10 groups, accumulated
 ;              in s32
 ; target:    x86-64-v3, x86_64; requires abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule:  mainloop=depthwise,task=182,tile=4,columns=0,channels=0 (model)
+; schedule:  mainloop=depthwise,task=3,tile=4,columns=0,channels=0,prefetch=1 (model)
 ; launch:    1 task of up to 3 rows of the output
 ; method:    a row of the output in tiles of 4 outputs, whose sums stay in registers for all rows of the kernel;
 ;              each vector holds neighbouring channels
@@ -16,10 +16,8 @@ target triple = "x86_64-unknown-linux-gnu"
 
 define void @conv2d_1x10x3x4_10x1x3x3_s8_nhwc_hwio_p1_pvm7_g10_to_f32_bias_relu(ptr %a, ptr %b, ptr %bias, ptr %out, i64 %begin, i64 %end) #0 {
 entry:
-  %begin.row = mul nuw i64 %begin, 182
-  %end.row.tasks = mul nuw i64 %end, 182
-  %end.row.less = icmp ult i64 %end.row.tasks, 3
-  %end.row = select i1 %end.row.less, i64 %end.row.tasks, i64 3
+  %begin.row = mul nuw i64 %begin, 3
+  %end.row = mul nuw i64 %end, 3
   br label %r.enter
 r.enter:
   br label %r.head
@@ -54,6 +52,14 @@ x0.c.body:
   %x0.w.bias.offset = mul nuw i64 %x0.c, 4
   %x0.w.bias.at = getelementptr i8, ptr %bias, i64 %x0.w.bias.offset
   %x0.w.bias = load <8 x float>, ptr %x0.w.bias.at, align 4
+  %x0.w.ahead0 = getelementptr i8, ptr %x0.w.from, i64 140
+  call void @llvm.prefetch.p0(ptr %x0.w.ahead0, i32 0, i32 3, i32 1)
+  %x0.w.ahead1 = getelementptr i8, ptr %x0.w.from, i64 150
+  call void @llvm.prefetch.p0(ptr %x0.w.ahead1, i32 0, i32 3, i32 1)
+  %x0.w.ahead2 = getelementptr i8, ptr %x0.w.from, i64 160
+  call void @llvm.prefetch.p0(ptr %x0.w.ahead2, i32 0, i32 3, i32 1)
+  %x0.w.ahead3 = getelementptr i8, ptr %x0.w.from, i64 170
+  call void @llvm.prefetch.p0(ptr %x0.w.ahead3, i32 0, i32 3, i32 1)
   br label %x0.w.k.enter
 x0.w.k.enter:
   br label %x0.w.k.head
@@ -231,6 +237,14 @@ x0.c.done:
   %x0.t.b = getelementptr i8, ptr %b, i64 8
   %x0.t.bias.at = getelementptr i8, ptr %bias, i64 32
   %x0.t.bias = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %x0.t.bias.at, <8 x i1> <i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
+  %x0.t.ahead0 = getelementptr i8, ptr %x0.t.from, i64 140
+  call void @llvm.prefetch.p0(ptr %x0.t.ahead0, i32 0, i32 3, i32 1)
+  %x0.t.ahead1 = getelementptr i8, ptr %x0.t.from, i64 150
+  call void @llvm.prefetch.p0(ptr %x0.t.ahead1, i32 0, i32 3, i32 1)
+  %x0.t.ahead2 = getelementptr i8, ptr %x0.t.from, i64 160
+  call void @llvm.prefetch.p0(ptr %x0.t.ahead2, i32 0, i32 3, i32 1)
+  %x0.t.ahead3 = getelementptr i8, ptr %x0.t.from, i64 170
+  call void @llvm.prefetch.p0(ptr %x0.t.ahead3, i32 0, i32 3, i32 1)
   br label %x0.t.k.enter
 x0.t.k.enter:
   br label %x0.t.k.head
@@ -402,6 +416,7 @@ r.done:
 }
 
 declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)
+declare void @llvm.prefetch.p0(ptr, i32 immarg, i32 immarg, i32 immarg)
 declare <8 x float> @llvm.masked.load.v8f32.p0(ptr, <8 x i1>, <8 x float>)
 declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, <8 x i1>)
 declare <8 x i8> @llvm.masked.load.v8i8.p0(ptr, <8 x i1>, <8 x i8>)

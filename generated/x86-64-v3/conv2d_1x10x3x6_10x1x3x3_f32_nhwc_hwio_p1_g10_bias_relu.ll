@@ -2,7 +2,7 @@
 ;
 ; computes:  out = relu(convolution(A, B) + bias) with padding 1x1x1x1, 10 groups, accumulated in f32
 ; target:    x86-64-v3, x86_64; requires abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule:  mainloop=depthwise,task=121,tile=3,columns=0,channels=0 (user)
+; schedule:  mainloop=depthwise,task=3,tile=3,columns=0,channels=0,prefetch=1 (model)
 ; launch:    1 task of up to 3 rows of the output
 ; method:    a row of the output in tiles of 3 outputs, whose sums stay in registers for all rows of the kernel;
 ;              each vector holds neighbouring channels
@@ -15,10 +15,8 @@ target triple = "x86_64-unknown-linux-gnu"
 
 define void @conv2d_1x10x3x6_10x1x3x3_f32_nhwc_hwio_p1_g10_bias_relu(ptr %a, ptr %b, ptr %bias, ptr %out, i64 %begin, i64 %end) #0 {
 entry:
-  %begin.row = mul nuw i64 %begin, 121
-  %end.row.tasks = mul nuw i64 %end, 121
-  %end.row.less = icmp ult i64 %end.row.tasks, 3
-  %end.row = select i1 %end.row.less, i64 %end.row.tasks, i64 3
+  %begin.row = mul nuw i64 %begin, 3
+  %end.row = mul nuw i64 %end, 3
   br label %r.enter
 r.enter:
   br label %r.head
@@ -55,6 +53,12 @@ x0.c.body:
   %x0.w.bias.offset = mul nuw i64 %x0.c, 4
   %x0.w.bias.at = getelementptr i8, ptr %bias, i64 %x0.w.bias.offset
   %x0.w.bias = load <8 x float>, ptr %x0.w.bias.at, align 4
+  %x0.w.ahead0 = getelementptr i8, ptr %x0.w.from, i64 800
+  call void @llvm.prefetch.p0(ptr %x0.w.ahead0, i32 0, i32 3, i32 1)
+  %x0.w.ahead1 = getelementptr i8, ptr %x0.w.from, i64 840
+  call void @llvm.prefetch.p0(ptr %x0.w.ahead1, i32 0, i32 3, i32 1)
+  %x0.w.ahead2 = getelementptr i8, ptr %x0.w.from, i64 880
+  call void @llvm.prefetch.p0(ptr %x0.w.ahead2, i32 0, i32 3, i32 1)
   br label %x0.w.k.enter
 x0.w.k.enter:
   br label %x0.w.k.head
@@ -151,6 +155,12 @@ x0.c.done:
   %x0.t.b = getelementptr i8, ptr %b, i64 32
   %x0.t.bias.at = getelementptr i8, ptr %bias, i64 32
   %x0.t.bias = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %x0.t.bias.at, <8 x i1> <i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
+  %x0.t.ahead0 = getelementptr i8, ptr %x0.t.from, i64 800
+  call void @llvm.prefetch.p0(ptr %x0.t.ahead0, i32 0, i32 3, i32 1)
+  %x0.t.ahead1 = getelementptr i8, ptr %x0.t.from, i64 840
+  call void @llvm.prefetch.p0(ptr %x0.t.ahead1, i32 0, i32 3, i32 1)
+  %x0.t.ahead2 = getelementptr i8, ptr %x0.t.from, i64 880
+  call void @llvm.prefetch.p0(ptr %x0.t.ahead2, i32 0, i32 3, i32 1)
   br label %x0.t.k.enter
 x0.t.k.enter:
   br label %x0.t.k.head
@@ -251,6 +261,12 @@ x1.c.body:
   %x1.w.bias.offset = mul nuw i64 %x1.c, 4
   %x1.w.bias.at = getelementptr i8, ptr %bias, i64 %x1.w.bias.offset
   %x1.w.bias = load <8 x float>, ptr %x1.w.bias.at, align 4
+  %x1.w.ahead0 = getelementptr i8, ptr %x1.w.from, i64 800
+  call void @llvm.prefetch.p0(ptr %x1.w.ahead0, i32 0, i32 3, i32 1)
+  %x1.w.ahead1 = getelementptr i8, ptr %x1.w.from, i64 840
+  call void @llvm.prefetch.p0(ptr %x1.w.ahead1, i32 0, i32 3, i32 1)
+  %x1.w.ahead2 = getelementptr i8, ptr %x1.w.from, i64 880
+  call void @llvm.prefetch.p0(ptr %x1.w.ahead2, i32 0, i32 3, i32 1)
   br label %x1.w.k.enter
 x1.w.k.enter:
   br label %x1.w.k.head
@@ -346,6 +362,12 @@ x1.c.done:
   %x1.t.b = getelementptr i8, ptr %b, i64 32
   %x1.t.bias.at = getelementptr i8, ptr %bias, i64 32
   %x1.t.bias = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %x1.t.bias.at, <8 x i1> <i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <8 x float> zeroinitializer)
+  %x1.t.ahead0 = getelementptr i8, ptr %x1.t.from, i64 800
+  call void @llvm.prefetch.p0(ptr %x1.t.ahead0, i32 0, i32 3, i32 1)
+  %x1.t.ahead1 = getelementptr i8, ptr %x1.t.from, i64 840
+  call void @llvm.prefetch.p0(ptr %x1.t.ahead1, i32 0, i32 3, i32 1)
+  %x1.t.ahead2 = getelementptr i8, ptr %x1.t.from, i64 880
+  call void @llvm.prefetch.p0(ptr %x1.t.ahead2, i32 0, i32 3, i32 1)
   br label %x1.t.k.enter
 x1.t.k.enter:
   br label %x1.t.k.head
@@ -437,6 +459,7 @@ r.done:
 }
 
 declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)
+declare void @llvm.prefetch.p0(ptr, i32 immarg, i32 immarg, i32 immarg)
 declare <8 x float> @llvm.masked.load.v8f32.p0(ptr, <8 x i1>, <8 x float>)
 declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, <8 x i1>)
 attributes #0 = { noredzone nounwind "no-builtins" "probe-stack"="inline-asm" "min-legal-vector-width"="256" "prefer-vector-width"="256" }

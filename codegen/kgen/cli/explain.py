@@ -34,9 +34,10 @@ LEGEND: Mapping[str, str] = {
     "tiles": "calls of register tiles, and loads and stores of their sums",
     "a": "reading A again",
     "b": "reading B again",
-    "memory": "reading B first",
+    "memory": "reading B or the image first",
     "packing": "packing A and B",
     "sums": "moving partial sums",
+    "rows": "reading rows of the image again",
     "tasks": "starting tasks",
 }
 

@@ -15,7 +15,7 @@ class CpuDepthwise(Schedule):
     registers while the kernel passes over them."""
 
     mainloop: ClassVar[str] = "depthwise"
-    may_be_zero: ClassVar[frozenset[str]] = frozenset({"columns", "channels"})
+    may_be_zero: ClassVar[frozenset[str]] = frozenset({"columns", "channels", "prefetch"})
     #: [rows] Rows of the output that a task computes.
     task: int
     #: [outputs] Outputs of a row whose sums are in registers at a time.
@@ -24,6 +24,8 @@ class CpuDepthwise(Schedule):
     columns: int = 0
     #: [channels] Output channels that a task computes, whole vectors; 0 for all.
     channels: int = 0
+    #: [rows] Rows of the output ahead of which a task prefetches the image; 0 prefetches nothing.
+    prefetch: int = 0
 
 
 @frozen

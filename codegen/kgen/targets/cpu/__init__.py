@@ -44,7 +44,13 @@ from kgen.targets.cpu.plan.matmul import MatmulPlan, with_tile
 from kgen.targets.cpu.plan.packing.packed_windows import mainloop_of_windows
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.rates import rates
-from kgen.targets.cpu.schedule import adapt, attention_blocks, cost_model, row_schedules
+from kgen.targets.cpu.schedule import (
+    adapt,
+    attention_blocks,
+    cost_model,
+    depthwise_blocks,
+    row_schedules,
+)
 from kgen.targets.device import Rates
 from kgen.targets.epilogue import FusedEpilogue
 from kgen_runtime.manifest import Tolerance
@@ -102,7 +108,7 @@ def is_depthwise(spec: Spec) -> TypeGuard[Conv2d]:
 
 def choose_convolution(conv: Conv2d, target: Target) -> BlockedMatmul | kinds.CpuDepthwise:
     if takes(conv):
-        return row_schedules.depthwise_schedule(conv, target)
+        return depthwise_blocks.choose(conv, target)
     return cost_model.choose(conv, target)
 
 
@@ -242,7 +248,7 @@ class CpuFamily(Family):
         if isinstance(spec, Rowwise) and isinstance(schedule, kinds.CpuStream):
             return row_schedules.completed(spec, target, schedule, given)
         if is_depthwise(spec) and isinstance(schedule, kinds.CpuDepthwise):
-            return row_schedules.depthwise_completed(spec, target, schedule, given)
+            return depthwise_blocks.completed(spec, target, schedule, given)
         return schedule
 
     def for_weights(
@@ -288,10 +294,12 @@ class CpuFamily(Family):
         return cost_model.doubt(spec, target, schedule, distance)
 
     def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
-        """Return the best candidates; there are none for rows, streams and depthwise kernels."""
+        """Return the best candidates; there are none for rows and streams."""
         if isinstance(spec, Attention):
             return attention_blocks.candidates(spec, target, most=LISTED)
-        if not isinstance(spec, Matmul | Conv2d) or is_depthwise(spec):
+        if is_depthwise(spec):
+            return depthwise_blocks.candidates(spec, target, most=LISTED)
+        if not isinstance(spec, Matmul | Conv2d):
             return ()
         return cost_model.candidates(spec, target, most=LISTED)
 
@@ -300,6 +308,8 @@ class CpuFamily(Family):
     ) -> Candidate[Schedule] | None:
         if isinstance(spec, Attention) and isinstance(schedule, CpuAttention):
             return attention_blocks.predicted(spec, target, schedule)
+        if is_depthwise(spec) and isinstance(schedule, kinds.CpuDepthwise):
+            return depthwise_blocks.predicted(spec, target, schedule)
         if isinstance(spec, Elementwise | Rowwise):
             return row_schedules.predicted(spec, target, schedule)
         spec = planned_as(spec)

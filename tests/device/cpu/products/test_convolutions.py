@@ -245,6 +245,7 @@ def test_tiles_of_depthwise_kernels(tile: int) -> None:
         ("several tiles", 12, 8),
         ("several tiles, stride 2", 16, 0),
         ("no padding", 16, 0),
+        ("one axis", 4, 8),
     ],
 )
 def test_blocks_of_depthwise_kernels(name: str, columns: int, channels: int) -> None:
@@ -252,17 +253,11 @@ def test_blocks_of_depthwise_kernels(name: str, columns: int, channels: int) -> 
 
 
 @pytest.mark.parametrize(
-    ("size", "channels", "columns", "of_block"),
-    [(14, 240, 0, 80), (14, 32, 0, 0), (112, 64, 12, 0), (56, 288, 12, 96), (112, 16, 60, 0)],
+    "name", ["dilation 3, stride 2", "three axes", "16 outputs for each channel"]
 )
-def test_blocks_keep_the_rows_of_the_kernel_in_l1(
-    size: int, channels: int, columns: int, of_block: int
-) -> None:
-    schedule = FAMILY.choose(
-        depthwise((1, channels, size, size), 3, 3, padding=1), targets.find(V3)
-    )
-    assert isinstance(schedule, CpuDepthwise)
-    assert (schedule.columns, schedule.channels) == (columns, of_block)
+def test_depthwise_kernels_that_prefetch_far_ahead(name: str) -> None:
+    """Most of the prefetched rows are behind the last image."""
+    check(DEPTHWISE[name], prefetch=9)
 
 
 def test_wide_vectors_of_depthwise_kernels() -> None:

@@ -1,25 +1,20 @@
-"""Default schedules of element-wise, row-wise and depthwise kernels, and predicted times.
+"""Default schedules of element-wise and row-wise kernels, and predicted times.
 
-Sizes, caches and registers determine the schedules. Times are predicted for element-wise and
-row-wise kernels.
+Sizes, caches and registers determine the schedules.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Collection
 
 from kgen.ops import Primitive as P
 from kgen.ops import steps
-from kgen.schedule import CpuDepthwise, CpuRows, CpuSplitRows, CpuStream, CpuTransposed, Schedule
-from kgen.spec import Conv2d, DType, Elementwise, Rowwise
+from kgen.schedule import CpuRows, CpuSplitRows, CpuStream, CpuTransposed, Schedule
+from kgen.spec import DType, Elementwise, Rowwise
 from kgen.targets.base import Candidate, Target
-from kgen.targets.contraction.implicit_gemm import implicit_gemm
 from kgen.targets.cpu.cores import TargetCore, line_cycles
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
-from kgen.targets.cpu.plan.finishing import finishing_vector
-from kgen.targets.cpu.plan.kernels.depthwise import most_outputs
 from kgen.targets.cpu.plan.kernels.elementwise import has_whole_tasks, vector_of
 from kgen.targets.cpu.plan.kernels.elementwise_blocks import blocks_of
 from kgen.targets.cpu.plan.kernels.elementwise_rows import takes_rows
@@ -38,10 +33,6 @@ from kgen.targets.stream import StreamPlan
 #: Elements per task; unrolled vectors for cheap expressions; and the most primitives per element of
 #: a cheap expression, whose speed memory limits.
 TASK_ELEMENTS, UNROLL, CHEAP_PRIMITIVES = 1 << 16, 4, 8
-#: Accumulators that hide the latency of multiply-adds: two a cycle, of up to six cycles.
-SUMS = 12
-#: Rows of a block of channels in a task, per input row that two adjacent rows have in common.
-SHARED_ROWS = 4
 #: Vector registers per unrolled vector of exponentials, most of them for constants.
 EXPONENTIAL_REGISTERS = 8
 #: A row-wise kernel uses non-temporal stores if its tensors exceed this many last-level caches.
@@ -111,81 +102,6 @@ def rowwise_schedule(spec: Rowwise, target: Target) -> CpuStream:
         if not unchecked_rows(spec, target, past).kept:
             return past
     return completed(spec, target, chosen)
-
-
-def depthwise_schedule(conv: Conv2d, target: Target) -> CpuDepthwise:
-    """Return the default schedule, with the widest tiles of equal width whose accumulators half of
-    the registers hold, or up to SUMS if there is room for them. Besides, registers hold the weights
-    of a kernel row, one input element and, for integers, a product."""
-    count, registers = conv.out_sizes[-1], target.limits["vector_registers"]
-    beside = conv.kernel[-1] + 1 + conv.dtype.is_integer
-    most = min(max(registers // 2, min(registers - beside, SUMS)), most_outputs(conv))
-    tile = -(-count // -(-count // most))
-    return depthwise_completed(conv, target, CpuDepthwise(task=1, tile=tile))
-
-
-def depthwise_completed(
-    conv: Conv2d, target: Target, schedule: CpuDepthwise, given: Collection[str] = ()
-) -> CpuDepthwise:
-    """Return the schedule with the fields that follow from its tile, except for `given`. A task has
-    about TASK_ELEMENTS multiply-adds, or more rows if it has a part of each row."""
-    columns, channels = _block(conv, target, schedule.tile)
-    if "columns" not in given:
-        schedule = dataclasses.replace(schedule, columns=columns)
-    if "channels" not in given:
-        schedule = dataclasses.replace(schedule, channels=channels)
-    if "task" in given:
-        return schedule
-    parts = (schedule.columns or conv.out_sizes[-1], schedule.channels or conv.outputs)
-    task = max(1, TASK_ELEMENTS // math.prod((*parts, *conv.kernel)))
-    if schedule.columns or schedule.channels:
-        task = max(task, SHARED_ROWS * _shared_rows(conv) // conv.strides[-2])
-    return dataclasses.replace(schedule, task=task)
-
-
-def _block(conv: Conv2d, target: Target, tile: int) -> tuple[int, int]:
-    """Return columns and channels of a task whose input stays in L1 for all rows of the kernel that
-    read it. Each is 0 for all, and both are if no row is read again, or if nothing smaller fits.
-
-    A part of a row with all of its channels is contiguous. Parts of the channels are smaller than
-    a pair of cache lines only if nothing else fits.
-    """
-    width, outputs = conv.out_sizes[-1], conv.outputs
-    if conv.rank < 2 or _shared_rows(conv) <= 0:
-        return 0, 0
-    vector = finishing_vector(implicit_gemm(conv), target, outputs).count
-    near = TargetCore(target=target).l1
-
-    def most_channels(columns: int) -> int:
-        return int(near / _channel_bytes(conv, columns))
-
-    if most_channels(width) >= outputs:
-        return 0, 0
-    tiles = -(-width // tile)
-    fitting = (n for n in reversed(range(1, tiles)) if most_channels(n * tile) >= outputs)
-    if most := next(fitting, 0):
-        return -(-tiles // -(-tiles // most)) * tile, 0
-    is_narrow = most_channels(width) * conv.dtype.itemsize < 2 * LINE_BYTES
-    columns = tile if is_narrow and tiles > 1 else 0
-    most = most_channels(columns or width) // vector * vector
-    if not most:
-        return 0, 0
-    blocks = -(-outputs // most)
-    channels = -(-outputs // blocks // vector) * vector
-    return columns, channels if channels < outputs else 0
-
-
-def _channel_bytes(conv: Conv2d, columns: int) -> float:
-    """Return the bytes of a channel of inputs, weights and outputs that some columns need."""
-    *_, kernel = conv.kernel
-    read = (columns - 1) * conv.strides[-1] + (kernel - 1) * conv.dilations[-1] + 1
-    rows = math.prod(conv.kernel[:-1]) * (min(read, conv.sizes[-1]) / conv.multiplier + kernel)
-    return rows * conv.dtype.itemsize + columns * conv.out.itemsize
-
-
-def _shared_rows(conv: Conv2d) -> int:
-    """Return how many input rows two adjacent rows of the output have in common."""
-    return (conv.kernel[-2] - 1) * conv.dilations[-2] + 1 - conv.strides[-2]
 
 
 def completed(

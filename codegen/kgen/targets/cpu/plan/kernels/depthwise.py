@@ -136,7 +136,7 @@ class DepthwisePlan(CpuPlan):
 
     @property
     def fetches(self) -> bool:
-        return False
+        return self.schedule.prefetch > 0
 
     @property
     def channels(self) -> Run:
@@ -248,6 +248,18 @@ class DepthwisePlan(CpuPlan):
     def out_row_elements(self) -> int:
         return self.conv.out_sizes[-1] * self.conv.outputs
 
+    def fetched(self, tile: RowTile) -> tuple[int, ...]:
+        """Return byte offsets from a tile's first element to those elements, `prefetch` rows of the
+        output further down, that no output before reads."""
+        if not self.fetches:
+            return ()
+        down = self.schedule.prefetch * self.conv.strides[-2] * self.strides[-2]
+        offsets = {down + output * self.step_bytes for output in tile.outputs}
+        for axis, stride in enumerate(self.strides[1:]):
+            places = places_read_first(self.conv, axis)
+            offsets = {at + place * stride for at, place in itertools.product(offsets, places)}
+        return tuple(sorted(offsets))
+
     @property
     def out_like(self) -> tuple[tuple[str, int], ...]:
         """Pointers to tensors of the output's shape, and the bytes of their elements."""
@@ -350,6 +362,16 @@ def takes(conv: Conv2d) -> bool:
     return has_kernel and rows_of_channels and most_outputs(conv) > 0
 
 
+def places_read_first(conv: Conv2d, axis: int) -> tuple[int, ...]:
+    """Return the elements of a window along an axis that no window before has, from its start."""
+    step, apart, count = conv.strides[axis], conv.dilations[axis], conv.kernel[axis]
+    return tuple(
+        place * apart
+        for place in range(count)
+        if all(further * apart % step for further in range(1, count - place))
+    )
+
+
 def most_outputs(conv: Conv2d) -> int:
     """Return the widest tile for which a row has few enough instructions; 0 or less if none has.
     Tiles over an end of a row, the last tile and those in between have code of their own."""
@@ -392,6 +414,10 @@ def plan_depthwise(conv: Conv2d, target: Target, schedule: CpuDepthwise) -> Dept
         raise ScheduleError(
             f"columns={columns} must be a multiple of tile={schedule.tile}, and less than the "
             f"{conv.out_sizes[-1]} outputs of a row; try columns=0"
+        )
+    if schedule.prefetch and conv.rank < 2:
+        raise ScheduleError(
+            f"prefetch={schedule.prefetch} needs rows, and the images have one axis; try prefetch=0"
         )
     blocks = -(-conv.outputs // (channels or conv.outputs))
     blocks *= -(-conv.out_sizes[-1] // (columns or conv.out_sizes[-1]))
