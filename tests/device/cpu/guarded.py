@@ -120,7 +120,7 @@ def small_blocks(spec: Matmul, target: Target, random: Random) -> Schedule | Non
     wanted = {"mc": chosen.mr * random.randint(1, 2), "nc": chosen.nr * random.randint(1, 2)}
     wanted["kc"] = random.choice((32, 64))
     try:
-        return pipeline.plan_with(spec, target, wanted).schedule
+        return pipeline.plan(spec, target, pipeline.schedule_for(spec, target, wanted)).schedule
     except ScheduleError:
         return None
 

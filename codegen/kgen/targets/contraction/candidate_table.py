@@ -150,8 +150,9 @@ def limits(extent: int, most: Sequence[int]) -> tuple[int, ...]:
 
 def per_shape(count: Callable[..., int], *shape: Column) -> Column:
     """Return `count` of each candidate's shape; equal shapes are computed once."""
-    shapes, which = np.unique(np.stack(shape, axis=1), axis=0, return_inverse=True)
-    return np.array([count(*map(int, each)) for each in shapes], np.int64)[which.ravel()]
+    _, first, which = np.unique(_numbered(shape), return_index=True, return_inverse=True)
+    shapes = np.stack(shape, axis=1)[first].tolist()
+    return np.array([count(*each) for each in shapes], np.int64)[which]
 
 
 #: Sizes of the parts of an extent and the number of each.
