@@ -16,7 +16,7 @@ from kgen.bundle import pack
 from kgen.check.execute import qemu
 from kgen.schedule import BlockedMatmul, Schedule
 from kgen.spec import Matmul, Spec
-from kgen.targets.base import Target
+from kgen.targets.base import BuiltKernel, Target
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.schedule.adapt import SHARING, completed
 from kgen.targets.cpu.schedule.cost_model import best
@@ -76,7 +76,11 @@ def with_sharing(spec: Matmul, found: Target, schedule: BlockedMatmul) -> Blocke
 
 
 def check(spec: Spec, found: Target, schedule: Schedule | None = None) -> None:
-    for result in verify(pack([pipeline.kernel(spec, found, schedule)])).kernels:
+    check_kernel(pipeline.kernel(spec, found, schedule))
+
+
+def check_kernel(kernel: BuiltKernel) -> None:
+    for result in verify(pack([kernel])).kernels:
         assert result.passed, result.to_json()
 
 

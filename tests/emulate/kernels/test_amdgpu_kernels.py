@@ -15,6 +15,7 @@ from kgen.targets.amdgpu import FAMILY
 from kgen.targets.amdgpu.codegen import machine_for, optimise
 from kgen.targets.base import BuiltKernel, Target
 from tests.emulate.one_schedule import verify
+from tests.emulate.text_only import with_text
 from tests.specs import relu_of
 
 STEPS = tuple(Epilogue)
@@ -48,8 +49,7 @@ def optimised(kernel: BuiltKernel) -> BuiltKernel:
     """With what LLVM's optimiser makes of its text."""
     machine = machine_for(kernel.plan.target.arch)
     source = dataclasses.replace(kernel.source, text=optimise(kernel.source.text, machine))
-    assembled = FAMILY.assemble(source, kernel.plan)
-    return dataclasses.replace(kernel, source=source, assembled=assembled)
+    return with_text(kernel, source)
 
 
 def failures(kernels: list[BuiltKernel]) -> list[str]:

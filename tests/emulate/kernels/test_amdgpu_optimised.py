@@ -15,7 +15,7 @@ from itertools import cycle
 
 import pytest
 
-from kgen import bundle, pipeline
+from kgen import bundle
 from kgen.check.execute.runners import Emulation, EmulatorExecutor
 from kgen.check.verify import inputs
 from kgen.check.verify import run as verification
@@ -26,8 +26,9 @@ from kgen.spec.text import parse
 from kgen.support import support_table
 from kgen.targets.amdgpu import FAMILY
 from kgen.targets.amdgpu.codegen import machine_for, optimise
-from kgen.targets.base import Artifact, Assembled, BuiltKernel, Target
-from kgen_runtime.manifest import KernelEntry, Resources
+from kgen.targets.base import BuiltKernel, Target
+from kgen_runtime.manifest import KernelEntry
+from tests.emulate.text_only import text_only
 from tests.support_lines import LINES, Row
 
 ROWS: dict[str, Row] = {row["target"]: row for row in support_table()}
@@ -80,7 +81,7 @@ def failures(spec: Spec, targets: Iterable[Target], turn: int = 0) -> Iterator[s
     chooses the processor that a text of several is optimised for."""
     alike: dict[str, list[BuiltKernel]] = {}
     for target in targets:
-        kernel = without_code(spec, target)
+        kernel = text_only(spec, target)
         text = kernel.source.text
         alike.setdefault(nameless(text) if isinstance(spec, Formula) else text, []).append(kernel)
     forms: dict[str, tuple[KernelEntry, str]] = {}
@@ -118,19 +119,6 @@ def test_an_optimiser_that_is_wrong_is_found(monkeypatch: pytest.MonkeyPatch) ->
     )
     found = list(failures(parse("gelu(x) 33 f16"), FAMILY.targets))
     assert found and all("-O3: " in each for each in found)
-
-
-def without_code(spec: Spec, target: Target) -> BuiltKernel:
-    """Return a kernel whose machine code is a placeholder: only its text is executed."""
-    plan = pipeline.plan(spec, target)
-    source = pipeline.source(plan)
-    text = Artifact(format="llvm-ir", extension="ll", role="source", data=source.text.encode())
-    requires = {"arch": target.arch}
-    never_run = Artifact(
-        format="hsaco", extension="hsaco", role="machine-code", data=b"none", requires=requires
-    )
-    code = Assembled(artifacts=(never_run, text), resources=Resources())
-    return BuiltKernel(plan=plan, source=source, assembled=code, seconds=0.0)
 
 
 def nameless(text: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from kgen import bundle, pipeline, targets
+from kgen import bundle, targets
 from kgen.check.execute.runners import EmulatorExecutor
 from kgen.check.tensors import Bytes
 from kgen.check.verify import inputs, sampling
@@ -18,6 +18,7 @@ from kgen.schedule import Schedule
 from kgen.spec.text import parse
 from kgen_runtime.manifest import Extent3, KernelEntry
 from tests.emulate.mutations.mutation import CLEAN, SPECIAL_VALUE, WRONG_RESULT, Program
+from tests.emulate.text_only import text_only
 
 Data = Literal["one", "every"]
 
@@ -50,7 +51,7 @@ def rendered(
     `data` is one data set of verify, of whole numbers for products, whose sums are exact; or every
     data set, one after the other until one fails. `workgroups` run instead of all.
     """
-    kernel = pipeline.kernel(parse(spec), targets.find(target), schedule)
+    kernel = text_only(parse(spec), targets.find(target), schedule)
     (entry,) = bundle.pack([kernel]).manifest.kernels
     form = "ptx" if entry.target.family == "cuda" else "llvm-ir"
     sample = None if workgroups is None else sampling.sample(entry, workgroups, seed=0)
