@@ -93,21 +93,22 @@ class HeadMatrices:
         return (of_head,) if queries == 1 else (of_head, Digit(extent=queries, stride=query))
 
     @property
-    def mask_rows(self) -> tuple[Digit, ...]:
-        """Digits of a row's number in the mask; strides in bytes."""
-        _, head, query, _ = self._mask_bytes
-        return self.row_digits(head, query)
+    def out_terms(self) -> tuple[BatchTerm, ...]:
+        """Terms of the address of a matrix in `out`, in elements."""
+        b, h, _ = self.spec.strides("out")
+        return self.terms(self.strides(b, h))
 
     @property
-    def mask_terms(self) -> tuple[BatchTerm, ...]:
-        """Terms of the mask's address, in bytes."""
-        batch, head, _, _ = self._mask_bytes
-        return self.terms(self.strides(batch, head))
+    def lse_terms(self) -> tuple[BatchTerm, ...]:
+        """Terms of the address of a matrix's rows in `lse`, in elements."""
+        queries = self.spec.queries
+        return self.terms(self.strides(self.spec.heads * queries, queries))
 
     @property
-    def _mask_bytes(self) -> tuple[int, ...]:
-        assert self.spec.mask_dtype is not None
-        return tuple(step * self.spec.mask_dtype.itemsize for step in self.spec.mask_strides)
+    def counts_blocks(self) -> bool:
+        """Whether the number of a workgroup's blocks of keys depends on the workgroup or on the
+        input."""
+        return self.spec.kv_length or self.spec.limits_keys or self.is_split
 
     def check_rows(self) -> None:
         """Check that the rows of a matrix are equally far apart in `out`, or in the workspace.

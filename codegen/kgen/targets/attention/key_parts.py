@@ -16,6 +16,7 @@ from kgen.spec import Attention, DType
 from kgen.targets.attention.head_matrices import HeadMatrices
 from kgen.targets.batch import BatchTerm
 from kgen.targets.contraction.partial_sums import PARTS
+from kgen.targets.header import counted
 from kgen_runtime.manifest import Launch, Workspace
 from kgen_runtime.values import frozen
 
@@ -84,6 +85,29 @@ class PartedRows:
             parts = self.matrices.parts
             tile = dataclasses.replace(tile, shape=(count // parts, *shape), parts=parts)
         return dataclasses.replace(launch, arguments=arguments, tile=tile)
+
+
+def with_states(launch: Launch, matrices: HeadMatrices) -> Launch:
+    """Return a launch that stores the states of rows instead of `lse`, if keys are divided."""
+    if not matrices.is_split:
+        return launch
+    names = (name for name in launch.arguments if name != "lse")
+    return dataclasses.replace(
+        launch, entry_point=launch.entry_point + PARTS_SUFFIX, arguments=(*names, STATES)
+    )
+
+
+def softmax_notes(
+    matrices: HeadMatrices, *, blocks: int, block_n: int, is_counted: bool, resident: str
+) -> tuple[str, ...]:
+    """Return comments on the softmax over `blocks` of keys; the `resident` values stay in
+    registers."""
+    split = f"keys divided into {matrices.parts} parts, results of each in workspaces"
+    return (
+        *((split,) if matrices.is_split else ()),
+        f"online softmax over {'up to ' * is_counted}{counted(blocks, 'block')} of {block_n} "
+        f"keys; {resident} stay in registers",
+    )
 
 
 def matrices_of(spec: Attention, schedule: Schedule) -> HeadMatrices:

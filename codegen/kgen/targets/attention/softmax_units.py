@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from kgen.ops import parse
+from kgen.ops.expression import Expression
 from kgen.spec import Attention
 from kgen.spec.attention import EmptyRows
 from kgen_runtime.values import frozen
@@ -42,6 +44,12 @@ class SoftmaxUnits:
     def forms_scores(self) -> bool:
         """Whether scores are scaled before the maximum is found; otherwise after."""
         return self.renders_scores or self.adds_mask
+
+    @property
+    def score(self) -> Expression:
+        """Expression of a score in its product x."""
+        cap, factor = self.spec.softcap, self.spec.factor
+        return parse(f"tanh(x * ({factor / cap!r})) * {cap!r}" if cap else f"x * ({factor!r})")
 
     @property
     def hidden(self) -> str:

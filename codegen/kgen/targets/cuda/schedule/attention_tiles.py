@@ -195,7 +195,9 @@ def _predict(
     spec, schedule, rows = plan.spec, plan.schedule, matrices.rows
     blocks = matrices.count * -(-rows // schedule.block_m)
     # Keys of a CTA: those of a query, and those that only some of its queries attend to.
-    queries = min(schedule.block_m, spec.queries) if plan.divides_rows else schedule.block_m
+    queries = (
+        min(schedule.block_m, spec.queries) if plan.matrices.divides_rows else schedule.block_m
+    )
     keys = spec.pairs / spec.queries + (queries / 2 if spec.limits_keys else 0)
     tiles = math.ceil(min(keys, spec.keys) / schedule.block_n)
     nbytes = min(schedule.block_m, rows) * spec.out_head * plan.output.itemsize

@@ -16,21 +16,11 @@ from kgen.targets.amdgpu.plan.attention.query_matrix_plan import AmdgpuAttention
 from kgen.targets.amdgpu.plan.matmul.epilogue import MAKE_BUFFER
 from kgen.targets.attention.key_parts import STATES, PartedRows
 from kgen.targets.base import Target
-from kgen.targets.batch import BatchTerm
 from kgen.targets.contraction.partial_sums import PARTS
 from kgen.targets.llvm_ir import FloatType
 from kgen.targets.llvm_remainder import Remainder
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
-
-
-@frozen
-class PartOffsets:
-    """Part `number` of the keys: bytes from the first part's results, and from its states."""
-
-    number: int
-    results_at: int
-    state_at: int
 
 
 @frozen
@@ -55,20 +45,13 @@ class CombinedPartsPlan(AmdgpuAttentionPlan):
         return self.parted.heads.output
 
     @property
-    def parts(self) -> tuple[PartOffsets, ...]:
-        return tuple(
-            PartOffsets(
-                number=number,
-                results_at=self.parted.results_at(number),
-                state_at=self.parted.state_at(number),
-            )
-            for number in range(self.schedule.split_k)
-        )
+    def parts(self) -> range:
+        return range(self.schedule.split_k)
 
     @property
     def buffer_bytes(self) -> int:
         """Bytes from a head's results in the first part to the end of those in the last."""
-        return self.parts[-1].results_at + self.spec.queries * self.parted.row_bytes
+        return self.parted.results_at(self.parts[-1]) + self.spec.queries * self.parted.row_bytes
 
     @property
     def outside(self) -> int:
@@ -76,19 +59,8 @@ class CombinedPartsPlan(AmdgpuAttentionPlan):
         return -MAX_BUFFER
 
     @property
-    def out_terms(self) -> tuple[BatchTerm, ...]:
-        b, h, _ = self.spec.strides("out")
-        heads = self.parted.heads
-        return heads.terms(heads.strides(b, h))
-
-    @property
     def out_row_stride(self) -> int:
         return self.output.out_strides[1]
-
-    @property
-    def lse_terms(self) -> tuple[BatchTerm, ...]:
-        queries, heads = self.spec.queries, self.parted.heads
-        return heads.terms(heads.strides(self.spec.heads * queries, queries))
 
     @property
     def out_type(self) -> FloatType:

@@ -13,7 +13,7 @@ import math
 from functools import cached_property
 
 from kgen.errors import ScheduleError
-from kgen.ops import Primitive, parse, steps
+from kgen.ops import Primitive, steps
 from kgen.ops.expression import Expression
 from kgen.schedule import FmaAttention, MmaAttention
 from kgen.spec import Attention, DType, Matmul
@@ -46,10 +46,11 @@ from kgen.targets.attention.grid_limits import check_grid
 from kgen.targets.attention.head_matrices import HeadMatrices
 from kgen.targets.attention.key_limits import KeyLimits
 from kgen.targets.attention.key_parts import (
-    PARTS_SUFFIX,
     STATES,
     check_parts,
     matrices_of,
+    softmax_notes,
+    with_states,
 )
 from kgen.targets.attention.page_blocks import check_page_blocks
 from kgen.targets.attention.weights import weight_dtype
@@ -58,7 +59,6 @@ from kgen.targets.batch import BatchTerm
 from kgen.targets.contraction.access import AccessMap
 from kgen.targets.contraction.grid import block_tiles
 from kgen.targets.expressions import Rendered
-from kgen.targets.header import counted
 from kgen.targets.llvm_ir import FloatType, VectorType
 from kgen.targets.llvm_remainder import Remainder
 from kgen.targets.powers_of_two import power_of_two
@@ -92,14 +92,6 @@ class MatrixAttentionPlan(AmdgpuAttentionPlan):
     def before_loop(self) -> str:
         """Label of the block before the loop over blocks of keys."""
         return "start" if self.matrices.is_split else "entry"
-
-    @property
-    def divides_rows(self) -> bool:
-        return self.matrices.divides_rows
-
-    @property
-    def has_queries(self) -> bool:
-        return self.matrices.has_queries
 
     def pointers(self, suffix: str = "") -> tuple[str, ...]:
         found = super().pointers(suffix)
@@ -299,8 +291,7 @@ class MatrixAttentionPlan(AmdgpuAttentionPlan):
 
     @property
     def is_counted(self) -> bool:
-        """Whether the number of blocks depends on the workgroup or on the input."""
-        return self.spec.kv_length or self.spec.limits_keys or self.matrices.is_split
+        return self.matrices.counts_blocks
 
     @cached_property
     def mask(self) -> ScoreMask | None:
@@ -315,10 +306,7 @@ class MatrixAttentionPlan(AmdgpuAttentionPlan):
     @property
     def forming(self) -> Expression | None:
         """Expression of a score in its product x; None if the scale is folded into exponents."""
-        if not self.units.renders_scores:
-            return None
-        cap, factor = self.spec.softcap, self.spec.factor
-        return parse(f"tanh(x * ({factor / cap!r})) * {cap!r}" if cap else f"x * ({factor!r})")
+        return self.units.score if self.units.renders_scores else None
 
     def formed(self, score: str) -> Rendered:
         """Return the lines that compute %`score`.formed from a tile's products %`score`.product."""
@@ -442,13 +430,12 @@ class MatrixAttentionPlan(AmdgpuAttentionPlan):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        most = "up to " if self.is_counted else ""
-        split = f"keys divided into {self.matrices.parts} parts, results of each in workspaces"
-        return (
-            *((split,) if self.matrices.is_split else ()),
-            f"online softmax over {most}{counted(self.blocks, 'block')} of "
-            f"{self.schedule.block_n} keys; {'queries, ' * self.tiles.keeps_queries}scores and "
-            "results stay in registers",
+        return softmax_notes(
+            self.matrices,
+            blocks=self.blocks,
+            block_n=self.schedule.block_n,
+            is_counted=self.is_counted,
+            resident=f"{'queries, ' * self.tiles.keeps_queries}scores and results",
         )
 
     @property
@@ -480,16 +467,12 @@ def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> M
     # A tile describes a block of `out`; `lse` has other axes.
     tile = None if spec.lse else blocks.by_coordinates
     launch = launch_of(spec, grid, threads, tile)
-    if matrices.is_split:
-        names = (name for name in launch.arguments if name != "lse")
-        entry_point = spec.key + PARTS_SUFFIX
-        launch = dataclasses.replace(launch, entry_point=entry_point, arguments=(*names, STATES))
     plan = MatrixAttentionPlan(
         spec=spec,
         target=target,
         schedule=schedule,
         template="amdgpu/attention.ll.j2",
-        launches=(launch,),
+        launches=(with_states(launch, matrices),),
         matrices=matrices,
         tiles=tiles,
         q=QueryAccess(access=q, tiles=tiles),

@@ -98,13 +98,7 @@ class ResultAccess:
         """Terms of the address of a matrix's results, in elements."""
         if self.matrices.is_split:
             return self._packed_terms(self.spec.out_head)
-        b, h, _ = self.spec.strides("out")
-        return self.matrices.terms(self.matrices.strides(b, h))
-
-    @property
-    def lse_terms(self) -> tuple[BatchTerm, ...]:
-        queries, heads = self.spec.queries, self.spec.heads
-        return self.matrices.terms(self.matrices.strides(heads * queries, queries))
+        return self.matrices.out_terms
 
     @property
     def state_terms(self) -> tuple[BatchTerm, ...]:

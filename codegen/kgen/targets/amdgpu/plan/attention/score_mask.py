@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from kgen.spec import Attention, DType
+from kgen.spec import DType
 from kgen.targets.amdgpu.plan.attention.query_access import span
 from kgen.targets.amdgpu.plan.attention.query_lanes import QueryLanes
 from kgen.targets.amdgpu.plan.lds.banks import WIDEST
 from kgen.targets.amdgpu.plan.staging.chunks import power_of_two_divisor
-from kgen.targets.attention.head_matrices import HeadMatrices
-from kgen.targets.batch import BatchTerm
-from kgen.targets.contraction.access import Digit
+from kgen.targets.attention.head_mask import HeadMask
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.values import frozen
 
@@ -40,40 +38,14 @@ class MaskVector:
 
 
 @frozen
-class ScoreMask:
+class ScoreMask(HeadMask):
     """Mask elements that a lane reads for `tiles` MMA tiles of keys.
 
     If rows are not equally far apart, the buffer begins at row 0 of the matrix.
     """
 
-    matrices: HeadMatrices
     lanes: QueryLanes
     tiles: int
-
-    @property
-    def spec(self) -> Attention:
-        return self.matrices.spec
-
-    @property
-    def rows(self) -> tuple[Digit, ...]:
-        return self.matrices.mask_rows
-
-    @property
-    def terms(self) -> tuple[BatchTerm, ...]:
-        return self.matrices.mask_terms
-
-    @property
-    def dtype(self) -> DType:
-        assert self.spec.mask_dtype is not None
-        return self.spec.mask_dtype
-
-    @property
-    def query_bytes(self) -> int:
-        return 0 if self.divides_rows else self.rows[0].stride
-
-    @property
-    def divides_rows(self) -> bool:
-        return len(self.rows) > 1
 
     @property
     def wraps(self) -> str:
@@ -84,10 +56,6 @@ class ScoreMask:
     def matrix_bytes(self) -> int:
         """Bytes of the buffer of a whole matrix."""
         return span(self.rows) + self.row_nbytes
-
-    @property
-    def key_bytes(self) -> int:
-        return self.spec.mask_strides[3] * self.dtype.itemsize
 
     @property
     def varies_by_key(self) -> bool:

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import dataclasses
 
-from kgen.ops import parse
 from kgen.schedule import MmaAttention, MmaMatmul, WgmmaAttention
 from kgen.spec import Attention, DType
 from kgen.targets.attention.head_matrices import HeadMatrices
 from kgen.targets.attention.key_limits import KeyLimits
-from kgen.targets.attention.key_parts import PARTS_SUFFIX, STATE_BYTES, STATES
+from kgen.targets.attention.key_parts import STATE_BYTES, softmax_notes, with_states
 from kgen.targets.attention.softmax_units import SoftmaxUnits
 from kgen.targets.base import Target
 from kgen.targets.contraction.grid import plan_launch
@@ -31,7 +30,6 @@ from kgen.targets.cuda.plan.mma.products import Products
 from kgen.targets.cuda.plan.mma.score_rows import ScoreRow
 from kgen.targets.cuda.plan.rowwise import butterfly
 from kgen.targets.expressions import Rendered
-from kgen.targets.header import counted
 from kgen.targets.powers_of_two import power_of_two
 from kgen_runtime.manifest import Launch, TensorMap
 from kgen_runtime.values import frozen
@@ -88,17 +86,13 @@ class TensorCoreAttentionPlan(OutputPlan):
     # -- rows of scores ------------------------------------------------------------------------
 
     @property
-    def divides_rows(self) -> bool:
-        return self.matrices.divides_rows
-
-    @property
     def has_query_registers(self) -> bool:
         """Whether registers hold the queries of rows, whose positions limit the keys."""
         return self.matrices.has_queries and self.spec.limits_keys
 
     def _query(self, offset: int) -> str:
         """Return the operand that is added to the lane's first position to get a row's."""
-        if not self.divides_rows:
+        if not self.matrices.divides_rows:
             return str(offset)
         return f"%query_m{offset}" if self.has_query_registers else "0"
 
@@ -141,9 +135,7 @@ class TensorCoreAttentionPlan(OutputPlan):
 
     def formed(self, score: str) -> Rendered:
         """Return the lines that form a score of a product."""
-        cap, factor = self.spec.softcap, self.spec.factor
-        text = f"tanh(x * ({factor / cap!r})) * {cap!r}" if cap else f"x * ({factor!r})"
-        return self.rendered(parse(text), {"x": f"%{score}"}, f"%{score}")
+        return self.rendered(self.units.score, {"x": f"%{score}"}, f"%{score}")
 
     @property
     def warp_m(self) -> int:
@@ -192,13 +184,12 @@ class TensorCoreAttentionPlan(OutputPlan):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        blocks = counted(self.pipeline.k_tiles, "block")
-        most = "up to " if self.pipeline.counted else ""
-        split = f"keys divided into {self.matrices.parts} parts, results of each in workspaces"
-        return (
-            *((split,) if self.matrices.is_split else ()),
-            f"online softmax over {most}{blocks} of {self.schedule.block_n} keys; "
-            f"{self.resident} stay in registers",
+        return softmax_notes(
+            self.matrices,
+            blocks=self.pipeline.k_tiles,
+            block_n=self.schedule.block_n,
+            is_counted=self.pipeline.counted,
+            resident=self.resident,
         )
 
 
@@ -216,21 +207,14 @@ def attention_launch(
     dynamic = shared_bytes * cuda_plan.is_dynamic(shared_bytes, target)
     launch = plan_launch(matrices.output, inner, num_threads, dynamic)
     by_map = {map_.tensor: map_.name for map_ in maps}
-    names = tuple(by_map.get(p.name, p.name) for p in spec.parameters)
-    if matrices.is_split:
-        names = (*(name for name in names if name != "lse"), STATES)
-    return dataclasses.replace(
+    whole = dataclasses.replace(
         launch,
-        entry_point=spec.key + (PARTS_SUFFIX if matrices.is_split else ""),
-        arguments=names,
+        entry_point=spec.key,
+        arguments=tuple(by_map.get(p.name, p.name) for p in spec.parameters),
         # A tile is one of `out`; `lse` has other axes.
         tile=None if spec.lse else launch.tile,
     )
-
-
-def is_counted(matrices: HeadMatrices) -> bool:
-    """Return whether the number of a CTA's blocks of keys is known at run time only."""
-    return matrices.spec.kv_length or matrices.spec.limits_keys or matrices.is_split
+    return with_states(whole, matrices)
 
 
 def inner_schedule(

@@ -23,7 +23,6 @@ from kgen.targets.cuda.plan.attention.attention_plan import (
     WeightPair,
     attention_launch,
     inner_schedule,
-    is_counted,
 )
 from kgen.targets.cuda.plan.epilogue.output import plan_output
 from kgen.targets.cuda.plan.epilogue.staging import plan_epilogue_staging
@@ -304,7 +303,7 @@ def plan_wgmma_attention(
         k_tiles=k_tiles,
         num_stages=min(schedule.num_stages, k_tiles),
         stage_bytes=k.nbytes + v.nbytes,
-        counted=is_counted(matrices),
+        counted=matrices.counts_blocks,
     )
     staging = plan_epilogue_staging(matrices.output, inner, values, q.nbytes + pipeline.nbytes)
     strips = schedule.consumers * WARPS * staging.tile.nbytes if staging else 0

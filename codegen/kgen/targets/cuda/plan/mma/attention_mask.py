@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 
-from kgen.spec import Attention, DType
-from kgen.targets.attention.head_matrices import HeadMatrices
-from kgen.targets.batch import BatchTerm
-from kgen.targets.contraction.access import Digit
+from kgen.spec import DType
+from kgen.targets.attention.head_mask import HeadMask
 from kgen.targets.cuda.expressions import RegisterType
 from kgen.targets.cuda.plan.mma.score_rows import ScoreRow
 from kgen_runtime.values import frozen
@@ -25,43 +23,15 @@ class MaskPiece:
 
 
 @frozen
-class MaskAccess:
-    """Addresses of the mask's elements."""
+class MaskAccess(HeadMask):
+    """Addresses of the mask's elements; registers hold the distances of divided rows."""
 
-    matrices: HeadMatrices
     block_m: int
     block_n: int
 
     @property
-    def spec(self) -> Attention:
-        return self.matrices.spec
-
-    @property
-    def rows(self) -> tuple[Digit, ...]:
-        return self.matrices.mask_rows
-
-    @property
-    def terms(self) -> tuple[BatchTerm, ...]:
-        return self.matrices.mask_terms
-
-    @property
     def type(self) -> RegisterType:
         return RegisterType(dtype=DType.F32)
-
-    @property
-    def row_bytes(self) -> int:
-        """Bytes from a row to the next, if all rows are equally far apart."""
-        return 0 if self.divides_rows else self.rows[0].stride
-
-    @property
-    def divides_rows(self) -> bool:
-        """Whether registers hold the distances of rows in bytes."""
-        return len(self.rows) > 1
-
-    @property
-    def key_bytes(self) -> int:
-        assert self.spec.mask_dtype is not None
-        return self.spec.mask_strides[3] * self.spec.mask_dtype.itemsize
 
     @property
     def step(self) -> int:

@@ -24,7 +24,6 @@ from kgen.targets.cuda.plan.attention.attention_plan import (
     TensorCoreAttentionPlan,
     attention_launch,
     inner_schedule,
-    is_counted,
     padded,
 )
 from kgen.targets.cuda.plan.attention.lane_products import (
@@ -300,7 +299,7 @@ def _planned(
     scores, values = products(a=q, b=k, into="s"), products(a=weights, b=v)
     stage_bytes = k.tile.nbytes + v.tile.nbytes
     pipeline = plan_pipeline(
-        keys_of_part(spec, schedule), inner, stage_bytes, counted=is_counted(matrices)
+        keys_of_part(spec, schedule), inner, stage_bytes, counted=matrices.counts_blocks
     )
     cuda_plan.check_shared(
         dataclasses.replace(inner, num_stages=pipeline.num_stages),
