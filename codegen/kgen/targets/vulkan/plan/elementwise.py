@@ -21,7 +21,7 @@ from kgen.targets.vulkan.expressions import (
 )
 from kgen.targets.vulkan.plan.checks import check_threads
 from kgen.targets.vulkan.plan.index import Index, coordinate_names, index_of
-from kgen.targets.vulkan.plan.memory import VECTOR_WIDTHS, Tensor, bits_of, stored
+from kgen.targets.vulkan.plan.memory import VECTOR_WIDTHS, Tensor, buffer_of
 from kgen.targets.vulkan.plan.vulkan_plan import VulkanPlan, fold_grid
 from kgen_runtime.values import frozen
 
@@ -263,12 +263,5 @@ def _buffers(spec: Elementwise, target: Target, vector: int) -> Iterator[Tensor]
     operands = StreamPlan(spec=spec, vector=vector).inputs
     scalars = {i.tensor for i in operands if i.single or not i.whole}
     for binding, p in enumerate(spec.parameters):
-        tensor = Tensor(
-            name=p.name,
-            binding=binding,
-            dtype=p.dtype,
-            scalar="uint" if p.name in spec.index_inputs else bits_of(p.dtype),
-            vector=1 if p.name in scalars else vector,
-            read_only=p.role == "input",
-        )
-        yield stored(tensor, target)
+        scalar = "uint" if p.name in spec.index_inputs else ""
+        yield buffer_of(p, binding, target, 1 if p.name in scalars else vector, scalar)

@@ -8,6 +8,7 @@ from kgen.spec import DType
 from kgen.targets.base import Target
 from kgen.targets.powers_of_two import log2
 from kgen.targets.vulkan.limits import NARROW_STORAGE, STORAGE_8BIT, STORAGE_16BIT
+from kgen_runtime.manifest import TensorParam
 from kgen_runtime.values import frozen
 
 #: Possible numbers of scalars in one access, widest first.
@@ -231,9 +232,22 @@ def bits_of(dtype: DType) -> str:
     return {1: "uchar", 2: "ushort", WORD: "uint", 2 * WORD: "uvec2"}[dtype.itemsize]
 
 
-def stored(tensor: Tensor, target: Target) -> Tensor:
-    """Return the tensor, as words if its elements have fewer than 32 bits and its accesses are
-    whole words, or if the target does not guarantee narrower memory."""
+def buffer_of(
+    p: TensorParam, binding: int, target: Target, vector: int, scalar: str = ""
+) -> Tensor:
+    """Return the tensor of a parameter, in accesses of `vector` scalars, which are bits by default.
+
+    Scalars are words if elements have fewer than 32 bits and accesses are whole words, or if the
+    target does not guarantee narrower memory.
+    """
+    tensor = Tensor(
+        name=p.name,
+        binding=binding,
+        dtype=p.dtype,
+        scalar=scalar or bits_of(p.dtype),
+        vector=vector,
+        read_only=p.role == "input",
+    )
     access = tensor.element_bytes
     if not tensor.is_narrow or (access % WORD and target.has(NARROW_STORAGE)):
         return tensor

@@ -8,7 +8,7 @@ from kgen.schedule import UnstagedAttention
 from kgen.spec import Attention, DType
 from kgen.targets.base import Target
 from kgen.targets.vulkan.plan.matmul.matrix import widest
-from kgen.targets.vulkan.plan.memory import Tensor, bits_of, stored
+from kgen.targets.vulkan.plan.memory import Tensor, buffer_of
 
 
 def attention_tensors(
@@ -25,15 +25,8 @@ def attention_tensors(
 def buffers(spec: Attention, target: Target, widths: Mapping[str, int]) -> Iterator[Tensor]:
     """Yield the buffers. `widths` has the elements per access of some; others have 1."""
     for binding, p in enumerate(spec.parameters):
-        tensor = Tensor(
-            name=p.name,
-            binding=binding,
-            dtype=p.dtype,
-            scalar="float" if p.dtype is DType.F32 and p.name != "mask" else bits_of(p.dtype),
-            vector=widths.get(p.name, 1),
-            read_only=p.role == "input",
-        )
-        yield stored(tensor, target)
+        scalar = "float" if p.dtype is DType.F32 and p.name != "mask" else ""
+        yield buffer_of(p, binding, target, widths.get(p.name, 1), scalar)
 
 
 def width_of(spec: Attention, name: str, most: int) -> int:

@@ -11,7 +11,7 @@ from kgen.targets.base import Target
 from kgen.targets.batch import BatchTerm, batch_terms
 from kgen.targets.contraction.access import AccessMap, access_maps
 from kgen.targets.epilogue import FusedEpilogue
-from kgen.targets.vulkan.plan.memory import WORD, Tensor, bits_of, stored
+from kgen.targets.vulkan.plan.memory import WORD, Tensor, bits_of, buffer_of
 from kgen_runtime.values import frozen
 
 #: Bytes of the widest access.
@@ -114,15 +114,8 @@ def tensor(spec: Matmul, target: Target, name: str, width: int) -> Tensor:
     """Return a parameter as a buffer that is accessed `width` elements at a time."""
     p = spec.parameter(name)
     single = _SCALARS.get(p.dtype, bits_of(p.dtype)) if name in "ab" else _stored(p.dtype)
-    found = Tensor(
-        name=p.name,
-        binding=[q.name for q in spec.parameters].index(name),
-        dtype=p.dtype,
-        scalar=single,
-        vector=width,
-        read_only=p.role == "input",
-    )
-    return stored(found, target)
+    binding = [q.name for q in spec.parameters].index(name)
+    return buffer_of(p, binding, target, width, single)
 
 
 def _stored(dtype: DType) -> str:

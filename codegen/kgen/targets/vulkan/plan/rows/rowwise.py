@@ -17,7 +17,7 @@ from kgen.targets.vulkan.expressions import SpirvRenderer, SpirvWholeRenderer
 from kgen.targets.vulkan.limits import SHUFFLE
 from kgen.targets.vulkan.plan.checks import check_threads
 from kgen.targets.vulkan.plan.elementwise import Conversion, conversions
-from kgen.targets.vulkan.plan.memory import VECTOR_WIDTHS, WORD, Shared, Tensor, bits_of, stored
+from kgen.targets.vulkan.plan.memory import VECTOR_WIDTHS, WORD, Shared, Tensor, buffer_of
 from kgen.targets.vulkan.plan.rows.phases import (
     EXCHANGE_BUFFERS,
     LaneFold,
@@ -211,15 +211,7 @@ def _buffers(row: RowPlan, target: Target) -> Iterator[Tensor]:
     single = {i.tensor for i in row.inputs if i.columns is None or i.columns.single}
     single |= {of.name for of in row.reduced_outputs}
     for binding, p in enumerate(row.spec.parameters):
-        tensor = Tensor(
-            name=p.name,
-            binding=binding,
-            dtype=p.dtype,
-            scalar=bits_of(p.dtype),
-            vector=1 if p.name in single else row.vector,
-            read_only=p.role == "input",
-        )
-        yield stored(tensor, target)
+        yield buffer_of(p, binding, target, 1 if p.name in single else row.vector)
 
 
 def _check(row: RowPlan, target: Target, schedule: GpuRows) -> None:
