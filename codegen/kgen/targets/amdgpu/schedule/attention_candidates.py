@@ -48,21 +48,21 @@ from kgen_runtime.manifest import Launch, Resources
 WAVE_QUERIES, WAVES, BLOCKS_OF_KEYS = (16, 32, 64), (1, 2, 4, 8), (16, 32, 64, 128)
 #: Queries of a wave whose lanes multiply: those of an instruction, and more.
 LANE_QUERIES = (8, 16, 32)
-#: Vector instructions of a score, where an exponential counts as four: half of a maximum, of a
-#: multiply-add and of a sum, and its rounding.
+#: Vector instructions per score: an exponential, which counts as four; half of a maximum, of a
+#: multiply-add and of a sum; and the rounding.
 SCORE_INSTRUCTIONS = 7.0
-#: Vector instructions of a wave for each block of keys: addresses, copies, barriers.
+#: Vector instructions of a wave per block of keys: addresses, copies, barriers.
 BLOCK_INSTRUCTIONS = 100
-#: Instructions of a register of K or V on its way to LDS: a part of a load, of a store, and of
-#: V's transposition.
+#: Instructions per register of K or V that is copied to LDS: its part of a load, of a store, and
+#: of V's transposition.
 COPY_INSTRUCTIONS = 1.5
-#: Clocks from a block of keys to the next that a wave waits for barriers and LDS.
+#: Clocks per block of keys in which a wave waits for barriers and LDS.
 BLOCK_CLOCKS = 200
 #: Clocks of a vector instruction of a wave, by its lanes.
 VECTOR_CLOCKS = {64: 4, 32: 1}
 #: Registers of a lane that all vector instructions can name.
 VECTOR_REGISTERS = 256
-#: Waves of a workgroup that may have no queries.
+#: Most waves of a workgroup in which some have no queries.
 IDLE_WAVES = 8
 
 
@@ -75,8 +75,8 @@ def candidates(spec: Attention, target: Target) -> tuple[Candidate[MmaAttention]
 def _split(
     spec: Attention, target: Target, schedule: MmaAttention
 ) -> Iterator[Candidate[MmaAttention]]:
-    """Yield the schedule if it fits, and with divided keys if CUs hold more workgroups than it
-    has."""
+    """Yield the schedule if it fits; also with divided keys, if CUs have room for more
+    workgroups."""
     matrices, device = matrices_of(spec, schedule), device_of(target)
     blocks = matrices.count * -(-matrices.rows // schedule.block_m)
     for split in (1, *SPLITS):
@@ -190,7 +190,7 @@ def predicted(
 
 
 def _combination_clocks(matrices: HeadMatrices, device: Device) -> float:
-    """Return the clocks of the kernel that combines parts of the keys, which caches hold."""
+    """Return the clocks of the kernel that combines the parts, whose results are in caches."""
     rows = matrices.count * matrices.rows
     nbytes = rows * (matrices.spec.out_head * matrices.output.out.itemsize + STATE_BYTES)
     moved = nbytes / (device.units * L1_BYTES_PER_CLOCK)
@@ -198,15 +198,17 @@ def _combination_clocks(matrices: HeadMatrices, device: Device) -> float:
 
 
 def _together(terms: Mapping[str, float]) -> float:
-    """Return the clocks of a block of keys, where units wait for one another."""
+    """Return the clocks of a block of keys, with the waits of units for each other."""
     units = [value for name, value in terms.items() if name != "latency"]
     waits = PLAIN_NON_OVERLAPPED * (sum(units) - max(units))
     return max(max(units) + waits, terms["latency"])
 
 
 def most_registers(target: Target, waves: int) -> int:
-    """Return the registers of a lane if a workgroup of so many waves is to fit a CU or WGP, without
-    the AccVGPRs of CDNA, which other instructions than MFMA cannot use."""
+    """Return the most registers of a lane with which a workgroup of `waves` waves fits a CU or WGP.
+
+    AccVGPRs of CDNA do not count, because only MFMA can use them.
+    """
     launch = amdgpu_limits(target.arch).registers
     assert launch is not None
     of_simd = launch.file // (SIMDS * launch.lanes)

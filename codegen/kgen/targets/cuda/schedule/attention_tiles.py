@@ -57,10 +57,10 @@ from kgen.targets.powers_of_two import power_of_two
 
 #: Queries of a warp, warps, keys and stages.
 WARP_QUERIES, WARPS, BLOCKS_OF_KEYS, STAGES = (16, 32), (1, 2, 4, 8), (16, 32, 64, 128), (2, 3)
-#: Keys of a block by multiply-adds. The code of more, all of it unrolled, is larger than the L1.5
+#: Keys of a block multiplied by multiply-adds. The unrolled code of more keys would exceed the L1.5
 #: instruction cache of 128 KiB (Jia et al., arXiv 1804.06826, section 3.4).
 LANE_KEYS = (16, 32)
-#: The same of warpgroups: consumers, which have 64 queries each, keys and stages.
+#: Numbers of consumer warpgroups, which have 64 queries each, and their keys of a block.
 CONSUMERS, WARPGROUP_KEYS = (2, 1, 3), (128, 64, 32)
 #: Instructions of a pair of scores: two each of maximum, multiply-add, exponential and sum, and a
 #: rounding of both.
@@ -94,8 +94,8 @@ def choose(spec: Attention, target: Target) -> AttentionSchedule:
 
 
 def needs_measurement(schedule: AttentionSchedule) -> bool:
-    """Return whether only a measurement can choose a schedule: the model does not know how well
-    softmax and products overlap by turns, or among three warpgroups."""
+    """Return whether the model cannot rank a schedule: it does not know how well softmax and
+    products overlap with pingpong, or among three warpgroups."""
     return isinstance(schedule, WgmmaAttention) and (schedule.pingpong or schedule.consumers > 2)
 
 
@@ -131,8 +131,10 @@ def _tiles(matrices: HeadMatrices, target: Target) -> Iterator[MmaAttention]:
 
 
 def _is_filled(matrices: HeadMatrices, block_m: int, block_n: int, least_keys: int) -> bool:
-    """Return whether queries and keys fill more than half of a block; few of them fill the smallest
-    block by mma.sync, and the one with the fewest keys."""
+    """Return whether queries and keys fill more than half of a block.
+
+    The smallest block by mma.sync, and the one with the fewest keys, always count as filled.
+    """
     queries = power_of_two(max(WARP_QUERIES[0], matrices.rows))
     return block_m < 2 * queries and block_n <= max(least_keys, power_of_two(matrices.spec.keys))
 
@@ -160,7 +162,7 @@ def _predicted(
     """Return the schedule with its prediction; None if it does not fit."""
     matrices, device = matrices_of(spec, schedule), device_of(target)
     if isinstance(schedule, MmaAttention) and matrices.is_split:
-        # Parts have the same kernel, however many.
+        # The kernel is the same for any number of parts.
         kernel = planned(replace(schedule, split_k=2))
         if not _has_parts(matrices, target, schedule.block_m):
             return None
@@ -239,7 +241,7 @@ def _work(plan: TensorCoreAttentionPlan, device: Device) -> Work:
         product_clocks=schedule.block_m * schedule.block_n * heads / rate,
         shared_traffic=plan.pipeline.stage_bytes,
         instructions=softmax + LOOP_INSTRUCTIONS,
-        # A warp multiplies and finds its exponentials by turns.
+        # A warp alternates between products and exponentials.
         warp_clocks=pairs * heads / (rate / PARTITIONS) + softmax,
         loaded_bytes=loaded,
         in_flight_bytes=(schedule.num_stages - 1) * loaded,

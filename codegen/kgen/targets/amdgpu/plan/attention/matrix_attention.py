@@ -225,8 +225,8 @@ class MatrixAttentionPlan(AmdgpuAttentionPlan):
 
     @property
     def lane_keys(self) -> range:
-        """Lane groups of a query, each with the weight of one key of a tile, where lanes need the
-        weights of all keys."""
+        """Lane groups of a query, each with the weight of one key of a tile; empty unless lanes
+        need the weights of all keys."""
         return range(self.tiles.group_count if self.instruction.by_lane else 0)
 
     @property
@@ -360,8 +360,8 @@ class MatrixAttentionPlan(AmdgpuAttentionPlan):
 
     @property
     def raises_priority(self) -> bool:
-        """Whether waves multiply keys at raised priority: a wave's products of keys then run while
-        another wave of the SIMD finds weights. On RDNA, one unit does both."""
+        """Whether waves multiply keys at raised priority, so that the products of a wave overlap
+        with the softmax of another wave of the SIMD. On RDNA, one unit executes both."""
         return self.target.has("mfma")
 
     @property

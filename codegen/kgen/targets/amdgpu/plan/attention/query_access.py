@@ -26,8 +26,11 @@ def span(digits: tuple[Digit, ...]) -> int:
 
 @frozen
 class QueryAccess:
-    """Loads of a lane's slots of its queries; the buffer begins at the workgroup's first query, or
-    at the first one of the matrix if queries are not equally far apart."""
+    """Loads of a lane's elements of its queries, slot by slot.
+
+    The buffer begins at the workgroup's first query, or at the first one of the matrix if queries
+    are not equally far apart.
+    """
 
     access: AccessMap
     tiles: AttentionTiles

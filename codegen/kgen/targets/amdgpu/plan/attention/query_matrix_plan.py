@@ -41,7 +41,7 @@ class AmdgpuAttentionPlan(AmdgpuPlan):
 
     @property
     def zeroes(self) -> str:
-        """Predicate of fcmp that compares a row's sum with 0 where its results are zeros."""
+        """fcmp predicate between a row's sum and 0; if it holds, the row's results are zeros."""
         return {"eq": "oeq", "equ": "ueq"}[self.units.zeroes]
 
     @property

@@ -8,8 +8,8 @@ from kgen_runtime.values import frozen
 
 @frozen
 class WeightRounding:
-    """Rounding of the `registers` of a lane in a tile of scores; `in_words`: by arithmetic on their
-    bits, to bf16."""
+    """Rounding of the `registers` of a lane in a tile of scores. With `in_words`, arithmetic on
+    their bits rounds to bf16."""
 
     registers: int
     in_words: bool

@@ -14,9 +14,12 @@ from kgen_runtime.values import frozen
 
 @frozen
 class AttentionFactors:
-    """Factors of both products: f32 without a `dot`. Otherwise those of scores are pairs of bf16,
-    and with `pack_v` those of results are pairs of keys. `stored` is the access to K and V,
-    `rounded` that to weights of bf16."""
+    """Factors of both products.
+
+    Without a `dot`, all are f32. With a `dot`, factors of scores are pairs of bf16, and with
+    `pack_v` factors of results are bf16 of pairs of keys. `stored` is the access to K and V;
+    `rounded` is the access to weights of bf16.
+    """
 
     dot: Dot | None
     pack_v: bool
@@ -47,7 +50,7 @@ class AttentionFactors:
 
     @property
     def given(self) -> Access:
-        """Access to vectors of Q and K, which have as many bytes as vectors of f32 with a dot."""
+        """Access to vectors of Q and K; with a dot, to twice the elements of a vector of f32."""
         return self.stored.of_pairs if self.dot else self.stored
 
     @property
@@ -58,7 +61,7 @@ class AttentionFactors:
 
 @frozen
 class KeyEdges:
-    """Blocks of keys to some of which a query does not attend."""
+    """Edges of the keys that a query attends to: blocks to which it attends in part."""
 
     spec: Attention
     block_k: int
@@ -76,7 +79,7 @@ class KeyEdges:
 
     @cached_property
     def kinds(self) -> tuple[bool, ...]:
-        """Whether a block is at an edge, for each kind of block that there is."""
+        """Kinds of blocks that exist: False for whole blocks, True for blocks at an edge."""
         if self.move:
             return (False, True)
         whole, rest = divmod(self.spec.keys, self.block_k)

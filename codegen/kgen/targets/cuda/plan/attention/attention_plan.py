@@ -1,10 +1,11 @@
 """Common plan of attention on tensor cores: scores in registers, their limits and masks.
 
-A block of keys is multiplied to scores, which the online softmax makes weights, and these with the
-values. A lane holds scores and sums by the fragments of mma.m16n8k16, which are those of a warp of
-wgmma as well. The fragments of a product's sums have the layout of A's fragments of twice the
-columns, so the weights are A of the second product without leaving their lanes (PTX ISA, "Matrix
-Fragments for mma.m16n8k16", "Register Fragments for wgmma.mma_async.m64k16").
+For each block of keys, the first product computes scores, the online softmax turns them into
+weights, and the second product multiplies the weights by the values. Lanes hold scores and sums as
+fragments of mma.m16n8k16, which a warp of wgmma has as well. The sums of a product have the layout
+of A's fragments of twice the columns, so weights become A of the second product without leaving
+their lanes (PTX ISA, "Matrix Fragments for mma.m16n8k16", "Register Fragments for
+wgmma.mma_async.m64k16").
 """
 
 from __future__ import annotations

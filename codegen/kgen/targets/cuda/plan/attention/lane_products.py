@@ -74,7 +74,7 @@ class LaneOperand(MmaOperand):
 
 @frozen
 class Exchange:
-    """Weight of a row for a key, which lane `lane` of the row's four has in register `score`."""
+    """Weight of a row for a key. Lane `lane` of the row's four lanes has it in register `score`."""
 
     register: str
     score: str

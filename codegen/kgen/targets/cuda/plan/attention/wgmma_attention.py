@@ -220,7 +220,7 @@ class WgmmaAttentionPlan(TensorCoreAttentionPlan):
 
     @property
     def zeroed(self) -> tuple[int, ...]:
-        """First bytes of the parts of a box that all consumers, 16 bytes each, can fill at once."""
+        """First byte of each part of a box. The consumer threads fill a part, 16 bytes each."""
         each = self.schedule.consumers * WARPGROUP * MAX_ACCESS_BYTES
         return tuple(range(0, self.operands[1].box_bytes, each))
 

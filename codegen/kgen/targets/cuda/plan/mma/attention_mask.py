@@ -13,8 +13,10 @@ from kgen_runtime.values import frozen
 
 @frozen
 class MaskPiece:
-    """Load of elements of the mask, `column` columns and `nbytes` from the lane's first, and the
-    scores that each register is for."""
+    """Load of mask elements, `column` columns (`nbytes` bytes) after the lane's first one.
+
+    `scores` are pairs of a score and the register with its mask element.
+    """
 
     registers: tuple[str, ...]
     scores: tuple[tuple[str, str], ...]

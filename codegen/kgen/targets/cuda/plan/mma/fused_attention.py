@@ -58,8 +58,8 @@ from kgen.targets.cuda.plan.staging.tiles import SwizzledTile
 from kgen.targets.header import counted
 from kgen_runtime.values import frozen
 
-#: Most elements of a head of e4m3, widened to f16, whose queries leave registers for copies of keys
-#: and values.
+#: Most elements of a head of e4m3 whose queries, widened to f16, leave enough registers for copies
+#: of keys and values.
 WIDENED_HEAD = 128
 #: Bytes of a register, four elements of e4m3.
 WORD_BYTES = 4
@@ -115,8 +115,8 @@ class MmaAttentionPlan(TensorCoreAttentionPlan):
 
     @property
     def held_registers(self) -> int:
-        """Registers for queries or their addresses, scores, results, state of rows, two pieces each
-        of K and V, copies that pass through registers, and a unit of K while it is widened."""
+        """Registers of a lane: queries or their addresses, scores, results, states of rows, two
+        pieces each of K and V, copies through registers, and a unit of K while it is widened."""
         queries = sum(map(len, self.queries.pieces))
         if not self.keeps_queries and not self.by_lanes:
             queries += len(self.queries.xors)
@@ -136,8 +136,8 @@ class MmaAttentionPlan(TensorCoreAttentionPlan):
 
     @property
     def queries_at(self) -> int:
-        """Byte of the queries: behind all stages if they stay there, else the stage that the loop
-        fills first."""
+        """First byte of the queries: after all stages if they stay in shared memory, else the stage
+        that the loop fills first."""
         return self.pipeline.first_write if self.keeps_queries else self.pipeline.nbytes
 
     @property
@@ -176,8 +176,8 @@ class MmaAttentionPlan(TensorCoreAttentionPlan):
     def _steps(
         self, products: Products, beside: tuple[MmaOperand, ...], *, begins: bool
     ) -> tuple[KStep, ...]:
-        """Steps of a product; each loads the fragments of B and of `beside` for the next one, the
-        first its own too."""
+        """Return the steps of a product. Each step loads the next step's fragments of B and of the
+        operands `beside`; the first step also loads its own."""
         if isinstance(products, LaneProducts):
             return products.steps()
         b, step = products.b, products.b.instruction.step
@@ -234,7 +234,7 @@ def plan_attention(spec: Attention, target: Target, schedule: MmaAttention) -> M
     if not instruction.made_of_f16:
         plan = planned(instruction, keeps_queries=not isinstance(schedule, FmaAttention))
     else:
-        # Widened once, by the copies, and not by every warp.
+        # The copies widen elements once, instead of each warp.
         plan = planned(of_values, keeps_queries=spec.head <= WIDENED_HEAD)
         limit = cuda_plan.register_limit(plan.num_threads, target)
         if not plan.keeps_queries and plan.held_registers > limit:
@@ -259,7 +259,7 @@ def _planned(
     *,
     keeps_queries: bool,
 ) -> MmaAttentionPlan:
-    """Return the plan with `instruction` for scores, of as many registers as it needs."""
+    """Return the plan with `instruction` for scores, without a check of its registers."""
     spec, by_lanes = matrices.spec, isinstance(schedule, FmaAttention)
     num_threads = schedule.num_warps * target.subgroup
     output = matrices.output

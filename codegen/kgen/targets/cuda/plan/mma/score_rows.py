@@ -1,4 +1,4 @@
-"""Rows of scores in registers."""
+"""Rows of scores in a lane's registers, and the instructions that reduce a row to one value."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from kgen_runtime.values import frozen
 
 @frozen
 class FoldedPair:
-    """Instruction of a fold over a row's scores: `to` = `x` and `y` together."""
+    """Instruction that folds scores of a row: `to` = `x` combined with `y`."""
 
     to: str
     x: str
@@ -16,9 +16,9 @@ class FoldedPair:
 
 @frozen
 class ScoreRow:
-    """Scores of a lane in one of its rows, `offset` rows from its first, by their columns.
+    """Scores of a lane in one of its rows, which is `offset` rows after its first one.
 
-    `query` is the operand that is added to the lane's first position to get that of the row.
+    The position of the row's query is the lane's first position plus the operand `query`.
     """
 
     offset: int

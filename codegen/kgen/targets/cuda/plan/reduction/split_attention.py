@@ -32,8 +32,8 @@ STATE_REGISTERS = 1
 
 @frozen
 class KeyPart:
-    """Registers with the results of part `number`; addresses of its results and of the row's state,
-    in bytes from those of the first part."""
+    """Registers with the results of part `number`, and offsets of its results and of its row's
+    state in bytes from the first part's."""
 
     number: int
     results: tuple[str, ...]
@@ -42,7 +42,7 @@ class KeyPart:
 
     @property
     def sums(self) -> tuple[tuple[str, str], ...]:
-        """Registers of the combined results, and of this part's."""
+        """Pairs of registers: a combined result, and this part's result."""
         return tuple((f"acc_m0_n{n}", result) for n, result in enumerate(self.results))
 
 
