@@ -231,7 +231,7 @@ rescale:
   %far.grown = call i32 @llvm.amdgcn.ballot.i32(i1 %is_far.n0)
   %subtracted = icmp ne i32 %far.start, 0
   %subtracts = icmp ne i32 %far.grown, 0
-  ; exponents grow by what is subtracted less, and by what is added more
+  ; factor of earlier sums: exponents change with the subtracted maximum and the addend
   %minus.n0.grown = select i1 %subtracts, float 0x0000000000000000, float %minus.n0.near
   %from.n0 = select i1 %subtracted, float %max.n0.start, float 0x0000000000000000
   %to.n0 = select i1 %subtracts, float %max.n0.grown, float 0x0000000000000000

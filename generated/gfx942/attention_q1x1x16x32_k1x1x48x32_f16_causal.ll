@@ -269,7 +269,7 @@ loop:
   %v.next.c0.l3 = bitcast <2 x i32> %v.next.c0.l3.words to <4 x half>
   call void @llvm.amdgcn.sched.barrier(i32 0)
   ; scores
-  ; before the other wave's results, so that its weights overlap with these products
+  ; at raised priority, so that these products overlap with the softmax of another wave
   call void @llvm.amdgcn.s.setprio(i16 1)
   %k.f0.g0.first = getelementptr [1 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @k_tile, i32 0, i32 0, i32 %lane_group, i32 %k.t0.slot0, i32 0
   %k.f0.g0 = load <8 x half>, ptr addrspace(3) %k.f0.g0.first, align 16
@@ -340,7 +340,7 @@ rescale:
   %far.grown = call i64 @llvm.amdgcn.ballot.i64(i1 %is_far.n0)
   %subtracted = icmp ne i64 %far.start, 0
   %subtracts = icmp ne i64 %far.grown, 0
-  ; exponents grow by what is subtracted less, and by what is added more
+  ; factor of earlier sums: exponents change with the subtracted maximum and the addend
   %minus.n0.grown = select i1 %subtracts, float 0x0000000000000000, float %minus.n0.near
   %from.n0 = select i1 %subtracted, float %max.n0.start, float 0x0000000000000000
   %to.n0 = select i1 %subtracts, float %max.n0.grown, float 0x0000000000000000
