@@ -24,7 +24,7 @@ class CpuDepthwise(Schedule):
     columns: int = 0
     #: [channels] Output channels that a task computes, whole vectors; 0 for all.
     channels: int = 0
-    #: [rows] Rows of the output ahead of which a task prefetches the image; 0 prefetches nothing.
+    #: [rows] Number of output rows ahead for which a task prefetches the image; 0: no prefetch.
     prefetch: int = 0
 
 

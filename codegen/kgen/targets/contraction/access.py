@@ -42,7 +42,7 @@ class Digit:
 
 @frozen
 class NumberDigit(Digit):
-    """Digit of a number, counted from the outermost one, which is the quotient by all others."""
+    """Digit of a number. Digit 0, the outermost, is the quotient by the extents of all others."""
 
     number: int
 

@@ -1,8 +1,8 @@
 """Candidate blocks of depthwise convolutions on CPUs, ranked by predicted cycles.
 
 A prediction counts multiply-adds and loads at the core's published rates, and lines of the image
-and of the output. A block reads its rows of the image once from far, and those that blocks share
-again. If its rows do not stay in the first-level cache, each row of the kernel reads them again.
+and of the output. Each row of the image is read from far once; other blocks that share the row read
+it again. If rows do not stay in the first-level cache, each row of the kernel reads them again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kgen.targets.cpu.plan.finishing import finishing_vector
 from kgen.targets.cpu.plan.kernels.depthwise import most_outputs, places_read_first
 from kgen_runtime.values import frozen
 
-#: Accumulators that hide the latency of multiply-adds: two a cycle, of up to six cycles.
+#: Accumulators that hide the latency of multiply-adds: two per cycle, up to six cycles each.
 SUMS = 12
 
 
@@ -97,7 +97,7 @@ def space(conv: Conv2d, target: Target, fixed: Fixed) -> Space[CpuDepthwise]:
 
 
 def _parts(length: int, unit: int) -> list[int]:
-    """Return the sizes, whole units, of equal parts of a length."""
+    """Return the sizes of nearly equal parts of a length, in whole units."""
     units = ceil_div(length, unit)
     return sorted({ceil_div(units, parts) * unit for parts in range(1, units + 1)})
 

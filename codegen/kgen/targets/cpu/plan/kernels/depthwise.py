@@ -249,8 +249,8 @@ class DepthwisePlan(CpuPlan):
         return self.conv.out_sizes[-1] * self.conv.outputs
 
     def fetched(self, tile: RowTile) -> tuple[int, ...]:
-        """Return byte offsets from a tile's first element to those elements, `prefetch` rows of the
-        output further down, that no output before reads."""
+        """Return byte offsets, from a tile's first element, of the elements to prefetch: those that
+        the output `prefetch` rows further down reads and no earlier output does."""
         if not self.fetches:
             return ()
         down = self.schedule.prefetch * self.conv.strides[-2] * self.strides[-2]
@@ -363,7 +363,7 @@ def takes(conv: Conv2d) -> bool:
 
 
 def places_read_first(conv: Conv2d, axis: int) -> tuple[int, ...]:
-    """Return the elements of a window along an axis that no window before has, from its start."""
+    """Return the distances from a window's start of its elements that no earlier window has."""
     step, apart, count = conv.strides[axis], conv.dilations[axis], conv.kernel[axis]
     return tuple(
         place * apart
