@@ -43,7 +43,7 @@ def read(path: str, what: str = "constant") -> Array:
 
 def count_not_finite(array: Array) -> int:
     """Return the number of elements that are NaN or infinite."""
-    if array.dtype == BITS_16 or dtype_of(array.dtype) == DType.BF16:
+    if array.dtype == BITS_16 or dtype_of(array.dtype) in (DType.BF16, DType.U16):
         bits = array.view(np.uint16)
         return int(np.count_nonzero(bits & BF16_INFINITY == BF16_INFINITY))
     return int(np.count_nonzero(~np.isfinite(array)))
@@ -73,11 +73,11 @@ def check(param: TensorParam, array: Array) -> None:
             f"constant {param.name} has shape {shape}; expected {expected}; pass the matrix as its "
             "layout stores it"
         )
-    is_bits = param.dtype is DType.BF16 and array.dtype == BITS_16
-    if dtype_of(array.dtype) != param.dtype and not is_bits:
+    dtype = dtype_of(array.dtype)
+    is_bits = param.dtype is DType.BF16 and (array.dtype == BITS_16 or dtype == DType.U16)
+    if dtype != param.dtype and not is_bits:
         raise SpecError(
-            f"constant {param.name} is {dtype_of(array.dtype)}; expected {param.dtype}; "
-            "convert it first"
+            f"constant {param.name} is {dtype}; expected {param.dtype}; convert it first"
         )
 
 

@@ -81,7 +81,7 @@ KGEN_API const char *kgen_last_error(void);
 /* Most dimensions of a tensor. */
 enum { KGEN_MAX_RANK = 8 };
 
-/* Element types. A bool is a byte, 0 or 1. */
+/* Element types. A bool is a byte, 0 or 1. Only inputs and outputs of programs have s16 and u16. */
 typedef enum kgen_dtype {
     KGEN_F64,
     KGEN_F32,
@@ -95,7 +95,9 @@ typedef enum kgen_dtype {
     KGEN_S32,
     KGEN_S8,
     KGEN_U8,
-    KGEN_BOOL
+    KGEN_BOOL,
+    KGEN_S16,
+    KGEN_U16
 } kgen_dtype;
 
 /* Name of a dtype in manifests, such as "f32"; NULL if the number is not a dtype. */

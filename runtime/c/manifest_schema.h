@@ -5,7 +5,7 @@
 
 /* Versions that are read. */
 #define KGEN_OLDEST_SCHEMA 1
-#define KGEN_NEWEST_SCHEMA 3
+#define KGEN_NEWEST_SCHEMA 4
 
 /* bytes of manifest.json */
 #define KGEN_MOST_MANIFEST_BYTES 16777216
@@ -237,7 +237,9 @@
     {"s32", 4}, \
     {"s8", 1}, \
     {"u8", 1}, \
-    {"bool", 1}}
+    {"bool", 1}, \
+    {"s16", 2}, \
+    {"u16", 2}}
 
 /* Formats of artifacts, and families that use them. */
 #define KGEN_FORMATS { \

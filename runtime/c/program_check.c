@@ -97,6 +97,9 @@ static kgen_status check_tensors(value *several, size_t count, int64_t schema_ve
         if (one->nbytes == 0 && schema_version < 3)
             return kgen_bundle_error("%.60s has a size of 0; in schema %lld sizes are 1 or more",
                                      one->name, (long long)schema_version);
+        if (one->dtype >= KGEN_S16 && schema_version < 4)
+            return kgen_bundle_error("%.60s is %s, a type that schema %lld lacks", one->name,
+                                     kgen_dtype_name(one->dtype), (long long)schema_version);
     }
     return KGEN_OK;
 }

@@ -22,10 +22,10 @@ from kgen_runtime.memory.strides import extent, packed_strides
 
 #: Types that numpy does not support; the package ml_dtypes does.
 _ML_DTYPES = (DType.BF16, *FLOATS_8)
-#: DType by the name of the numpy type. uint16 holds the bits of bf16.
-_DTYPES = {dtype.array_name: dtype for dtype in DType} | {"uint16": DType.BF16}
-#: Type of an array that can hold the bits of an 8-bit float.
-BITS_8 = DType.U8
+#: DType by the name of the numpy type.
+_DTYPES = {dtype.array_name: dtype for dtype in DType}
+#: Types of arrays that can hold the bits of an 8-bit float, and of bf16.
+BITS_8, BITS_16 = DType.U8, DType.U16
 
 
 class Memory(Uncopied):
@@ -98,6 +98,8 @@ class Array:
         """
         host = host_array(value)
         dtype = dtype_of(host.dtype)
+        if dtype == BITS_16:
+            dtype = DType.BF16
         if bits_of is not None:
             dtype = _float_8(bits_of, dtype)
         if dtype not in tuple(DType):
@@ -203,8 +205,7 @@ def host_dtype(dtype: DType) -> np.dtype[Any]:
 
 
 def dtype_of(dtype: np.dtype[Any]) -> str:
-    """Return the name of the DType for a numpy type (uint16 is bf16), or numpy's own name if there
-    is none."""
+    """Return the name of the DType for a numpy type, or numpy's own name if there is none."""
     return _DTYPES.get(dtype.name, dtype.name) if dtype.isnative else str(dtype)
 
 

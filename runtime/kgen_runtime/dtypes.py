@@ -23,6 +23,8 @@ DTypeName = Literal[
     "s8",
     "u8",
     "bool",
+    "s16",
+    "u16",
 ]
 ArrayDTypeName = Literal[
     "float64",
@@ -38,6 +40,8 @@ ArrayDTypeName = Literal[
     "int8",
     "uint8",
     "bool",
+    "int16",
+    "uint16",
 ]
 
 
@@ -74,6 +78,8 @@ class DType(StrEnum):
     Conversions to an integer or to an 8-bit float saturate: a number that is too large, or
     infinity, becomes the largest number of its sign. NaN becomes 0 as an integer. A bool is a byte,
     0 or 1; every number but zero, and NaN, becomes 1.
+
+    Only inputs and outputs of a model have the types s16 and u16; kernels compute with other types.
     """
 
     F64 = "f64"
@@ -89,6 +95,8 @@ class DType(StrEnum):
     S8 = "s8"
     U8 = "u8"
     BOOL = "bool"
+    S16 = "s16"
+    U16 = "u16"
 
     @classmethod
     def _missing_(cls, value: object) -> DType | None:
@@ -107,7 +115,7 @@ class DType(StrEnum):
     @property
     def is_integer(self) -> bool:
         """Whether values are integers; bool counts, with the values 0 and 1."""
-        return self in (DType.S64, DType.S32, DType.S8, DType.U8, DType.BOOL)
+        return _FORMATS[self].is_integer
 
     @property
     def is_fnuz(self) -> bool:
@@ -159,6 +167,10 @@ class _Format:
     least_exponent: int = 0
     limits: tuple[Any, Any] | None = None
 
+    @property
+    def is_integer(self) -> bool:
+        return self.storage[0] in "iu?" and not self.mantissa_bits
+
 
 def _format(array_name: str, itemsize: int, storage: str, **more: Any) -> _Format:
     return _Format(array_name=array_name, itemsize=itemsize, storage=storage, **more)
@@ -186,6 +198,8 @@ _FORMATS = {
     DType.S8: _format("int8", 1, "i1", limits=(-128, 127)),
     DType.U8: _format("uint8", 1, "u1", limits=(0, 255)),
     DType.BOOL: _format("bool", 1, "?", limits=(0, 1)),
+    DType.S16: _format("int16", 2, "i2", limits=(-32768, 32767)),
+    DType.U16: _format("uint16", 2, "u2", limits=(0, 65535)),
 }
 #: Other names that `DType(name)` accepts.
 OTHER_NAMES = {dtype.array_name: dtype for dtype in DType} | {

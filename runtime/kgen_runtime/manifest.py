@@ -19,9 +19,10 @@ from kgen_runtime.schema.program import Program
 from kgen_runtime.values import cached, frozen
 
 #: Version that is written, and versions that are read. Version 1 had no programs. Before version 3,
-#: tensors had 1 or more elements, and no steps were repeated.
-SCHEMA_VERSION = 3
-SCHEMA_VERSIONS = (1, 2, 3)
+#: tensors had 1 or more elements, and no steps were repeated. Before version 4, no tensor was s16
+#: or u16.
+SCHEMA_VERSION = 4
+SCHEMA_VERSIONS = (1, 2, 3, 4)
 
 Extent3 = tuple[int, int, int]
 Role = Literal["machine-code", "portable", "source"]

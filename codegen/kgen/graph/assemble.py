@@ -129,6 +129,11 @@ class Assembly:
         """Return the manifest's value for an input or an output of the model."""
         of = self.graph.outputs.get(name, buffer)
         param = self.whole(buffer, self.graph.values[of].shape)
+        if (tensor := self.graph.stored.get(name)) is not None:
+            # Kernels read and write its bytes.
+            param = dataclasses.replace(
+                param, dtype=tensor.dtype, shape=tensor.shape, strides=packed(tensor.shape)
+            )
         return self.value(buffer, param, self.place(buffer, param), name)
 
     def whole(self, buffer: str, shape: tuple[int, ...]) -> TensorParam:

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from kgen_runtime.array import BITS_8, Array, dtype_of, host_dtype, lent_array
+from kgen_runtime.array import BITS_8, BITS_16, Array, dtype_of, host_dtype, lent_array
 from kgen_runtime.backend import Backend
 from kgen_runtime.calls.address_finders import Finders
-from kgen_runtime.dtypes import FLOATS_8
+from kgen_runtime.dtypes import FLOATS_8, DType
 from kgen_runtime.errors import ArgumentError, DeviceMismatchError
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.memory import dlpack
@@ -217,6 +217,7 @@ class Slot:
                 f"{remedy}"
             )
         is_bits = found.dtype == BITS_8 and param.dtype in FLOATS_8
+        is_bits |= found.dtype == BITS_16 and param.dtype is DType.BF16
         if found.dtype != param.dtype and not is_bits:
             return f"is {found.dtype}; expected {param.dtype}; {self._remedy('convert it first')}"
         return None

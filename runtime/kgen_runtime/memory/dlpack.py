@@ -37,13 +37,13 @@ REFUSALS = (BufferError, RuntimeError, TypeError, ValueError)
 READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY.
 
 #: Element type by (DLDataTypeCode, bits); the codes of 8-bit floats are those of dlpack.h 1.1.
-#: uint16 holds the bits of bf16.
 _DTYPES = {
     (2, 64): DType.F64,
     (2, 32): DType.F32,
     (2, 16): DType.F16,
     (4, 16): DType.BF16,
-    (1, 16): DType.BF16,
+    (0, 16): DType.S16,
+    (1, 16): DType.U16,
     (10, 8): DType.E4M3,
     (12, 8): DType.E5M2,
     (11, 8): DType.E4M3FNUZ,

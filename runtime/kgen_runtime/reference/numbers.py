@@ -34,7 +34,7 @@ _FORMATS = {
 # NaN of the FNUZ types, the bits of -0.
 _FNUZ_NAN = 0x80
 #: Codes of Python's memoryview: of types that it reads, and of unsigned words by bytes.
-_PYTHON: dict[DType, Literal["f", "d", "q", "i", "b", "B"]] = {
+_PYTHON: dict[DType, Literal["f", "d", "q", "i", "b", "B", "h", "H"]] = {
     DType.F32: "f",
     DType.F64: "d",
     DType.S64: "q",
@@ -42,6 +42,8 @@ _PYTHON: dict[DType, Literal["f", "d", "q", "i", "b", "B"]] = {
     DType.S8: "b",
     DType.U8: "B",
     DType.BOOL: "B",
+    DType.S16: "h",
+    DType.U16: "H",
 }
 UNSIGNED: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I", 8: "Q"}
 # Values above the largest number saturate (OCP specification, section 5.2). In FNUZ types all
@@ -58,7 +60,7 @@ _FNUZ = (DType.E4M3FNUZ, DType.E5M2FNUZ)
 @lru_cache(maxsize=1 << 16)
 def decode(bits: int, dtype: DType) -> float:
     """Return the value of an element's bits; an int for integer types."""
-    if dtype in (DType.U8, DType.BOOL):
+    if dtype in (DType.U8, DType.U16, DType.BOOL):
         return bits
     if dtype.is_integer:
         width = 8 * dtype.itemsize

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from onnx import TensorProto as T
 from onnx import numpy_helper
 
 import kgen
@@ -15,7 +16,8 @@ from kgen.check.model.steps import ProgramResult, verify_program
 from kgen.check.model.truth import evaluator, truth
 from kgen.check.verify.run import opened
 from kgen.graph.reading.onnx_file import read
-from tests.quantized_models import MODELS, qdq_mlp
+from kgen_runtime.errors import ArgumentError
+from tests.quantized_models import MODELS, Quantizer, qdq_mlp
 
 TARGET = "x86-64-v3"
 
@@ -49,6 +51,43 @@ def test_verification_passes(name: str) -> None:
     model = MODELS[name]()
     found = verified(model, model)
     assert found.passed, (found.first_wrong, found.outputs)
+
+
+def of_16_bits() -> onnx.ModelProto:
+    """Differences of u16 and constants, as s16; the same u16 transposed; s16 as s32."""
+    m = Quantizer(opset=21)
+    x = m.input("x", (3, 5), T.UINT16)
+    wide = m.add("Sub", m.add("Cast", x, to=T.INT32), m.constant(np.arange(5) * 8192, np.int32))
+    narrow = m.add("Cast", m.add("Clip", wide, m.constant(-32768, np.int32),
+                                 m.constant(32767, np.int32)), to=T.INT16)  # fmt: skip
+    other = m.add("Cast", m.input("z", (3, 5), T.INT16), to=T.INT32)
+    model = m.finished(narrow, m.add("Transpose", x), other)
+    for output, kind in zip(model.graph.output, (T.INT16, T.UINT16, T.INT32), strict=True):
+        output.type.tensor_type.elem_type = kind
+    return model
+
+
+@pytest.mark.parametrize("device", ["cpu", "reference"])
+def test_inputs_and_outputs_of_16_bits(device: str, tmp_path: Path) -> None:
+    """Their bytes are those of numpy's types, whatever the kernels read."""
+    path = kgen.compile_model(of_16_bits(), [TARGET]).save(tmp_path / "model.kgen")
+    limits = [0, 1, 255, 256, 32767, 32768, 65280, 65535]
+    x = np.array([*limits, *range(300, 307)], np.uint16).reshape(3, 5)
+    with kgen_runtime.load(path, device=device) as kernels:
+        narrow, other, wide = kernels.program.run(x=x, z=x.astype(np.int16)).values()
+        with pytest.raises(ArgumentError, match="is s16; expected u16"):
+            kernels.program.run(x=x.astype(np.int16), z=x.astype(np.int16))
+    expected = np.clip(x.astype(np.int32) - np.arange(5) * 8192, -32768, 32767)
+    np.testing.assert_array_equal(narrow, expected)
+    np.testing.assert_array_equal(other, x.T)
+    np.testing.assert_array_equal(wide, x.astype(np.int16))
+    assert (narrow.dtype, other.dtype) == (np.int16, np.uint16)
+
+
+@pytest.mark.parametrize("target", ["sm_80", "vulkan1.1"])
+def test_inputs_and_outputs_of_16_bits_on_gpus(target: str) -> None:
+    found = verified(of_16_bits(), of_16_bits(), target)
+    assert found.passed, (found.reason, found.first_wrong, found.outputs)
 
 
 @pytest.mark.parametrize("target", ["sm_80", "gfx942", "vulkan1.3"])

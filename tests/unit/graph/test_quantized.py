@@ -485,8 +485,9 @@ def test_refusals() -> None:
     assert "1 node has an operator" in error and "DynamicQuantizeLinear" not in error
     m = Maker(opset=21)
     x = m.input("x", (3, 5))
+    found = m.add("QuantizeLinear", x, m.constant(1.0), m.constant(0, ml_dtypes.int4))
+    error = f"output {found} is of INT4, which kernels do not support; make it INT32"
+    assert error in refused(m, found, dtype=T.INT4)
     found = m.add("QuantizeLinear", x, m.constant(1.0), m.constant(0, np.int16))
-    error = f"output {found} is of INT16, which kernels do not support; make it INT32"
-    assert error in refused(m, found, dtype=T.INT16)
     found = m.add("Add", found, found)
     assert f"makes {found}, which is of INT16" in refused(m, m.add("Cast", found, to=T.FLOAT))

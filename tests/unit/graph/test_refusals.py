@@ -33,7 +33,7 @@ def refusal(model: onnx.ModelProto) -> str:
     ("kind", "remedy"),
     [
         (T.STRING, "turn text into numbers outside of the model"),
-        (T.INT16, "make it INT32, or INT64 if its values need that"),
+        (T.INT4, "make it INT32, or INT64 if its values need that"),
         (T.UINT64, "make it INT32, or INT64 if its values need that"),
         (T.UINT4, "make it INT32, or INT64 if its values need that"),
         (T.FLOAT8E4M3FN, "make it FLOAT or FLOAT16"),
@@ -56,13 +56,13 @@ def test_types_that_no_kernel_takes(kind: int, remedy: str) -> None:
 
 def test_constants_of_a_type_that_no_kernel_takes() -> None:
     m = Maker()
-    added = m.add("Add", m.input("x", (3,)), m.constant([1, 2, 3], np.int16))
+    added = m.add("Add", m.input("x", (3,)), m.constant([1, 2, 3], np.uint32))
     model = m.model(added)
     model.graph.node[0].op_type = "Where"  # takes its inputs of any type
     del model.graph.node[0].input[:]
     model.graph.node[0].input.extend(["b", "c0", "c0"])
     model.graph.input.append(helper.make_tensor_value_info("b", T.BOOL, [3]))
-    assert "is of INT16, which kernels do not support; make it INT32" in refusal(model)
+    assert "is of UINT32, which kernels do not support; make it INT32" in refusal(model)
 
 
 @pytest.mark.parametrize("kind", ["sequence", "optional"])

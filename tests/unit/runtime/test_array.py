@@ -73,8 +73,8 @@ def test_an_array_without_elements() -> None:
     ("value", "message"),
     [
         (
-            np.zeros(3, np.int16),
-            r"to_device: dtype int16 is not supported; convert the array to one of f64, f32",
+            np.zeros(3, np.uint32),
+            r"to_device: dtype uint32 is not supported; convert the array to one of f64, f32",
         ),
         (np.zeros(3, ">f4"), r"dtype >f4 is not supported"),
         ([1.0, 2.0], r"to_device: list is neither a numpy nor a DLPack array; pass numpy\.asarray"),

@@ -91,7 +91,7 @@ def test_read_numpys_capsules() -> None:
     assert (found.address, found.shape) == (data.ctypes.data, (2, 3))
     assert (found.strides, found.dtype) == ((6, 2), DType.F16)
     assert dlpack.read(ReadOnly(data)).read_only
-    assert dlpack.read(np.zeros(3, np.int16)).dtype == "int16"
+    assert dlpack.read(np.zeros(3, np.uint32)).dtype == "uint32"
     assert dlpack.read(np.zeros(3, np.bool_)).dtype == DType.BOOL
 
 

@@ -207,7 +207,7 @@ GOOD: dict[str, Any] = {"m": 4, "n": 4, "k": 4}
         ({"dtype": "f17"}, "dtype=f17 is unknown; did you mean f16? known are f64, f32, f16, bf"),
         ({"dtype": np.complex64}, "dtype=<class 'numpy.complex64'> is unknown; known are f64, f32"),
         ({"dtype": np.dtype(">f4")}, "dtype=>f4 is unknown; did you mean f64?"),
-        ({"dtype": np.uint16}, "is unknown; known are f64, f32"),
+        ({"dtype": np.uint32}, "is unknown; known are f64, f32"),
         ({"dtype": float}, "dtype=<class 'float'> is unknown"),
         ({"dtype": ["f32"]}, "dtype=['f32'] is unknown"),
         ({"m": np.int64(0)}, "m=0 is out of range; give 1 to 1048576"),

@@ -37,6 +37,7 @@ from kgen.graph.operators import (
 )
 from kgen.graph.operators.registry import MissingInputError, Operator
 from kgen.graph.operators.signed_bytes import signed
+from kgen.graph.operators.widened import decoded, encoded
 from kgen.graph.reading.function_bodies import has_body
 from kgen.graph.reading.importer import MISFITS
 from kgen.graph.reading.model import Model, Node, Shape
@@ -208,11 +209,16 @@ def graph_of(model: Model, *, convolves: ConvolutionKernels = PLAIN_CONVOLUTIONS
     b = Builder(model.tensors, model.dequantized, convolves=convolves, weights=weights)
     refusals: dict[str, GraphError] = {}
     found: dict[str, GraphValue] = {}
+    #: Inputs as they are in memory.
+    given_as: dict[str, GraphValue] = {}
     #: Results that no lowering computes, and their nodes.
     lacking: dict[str, Node] = {}
     for name in model.inputs:
         tensor = model.tensors[name]
-        found[name] = b.input(name, tensor.shape, tensor.dtype)
+        if name in model.stored:
+            given_as[name], found[name] = decoded(b, name, model.stored[name])
+        else:
+            given_as[name] = found[name] = b.input(name, tensor.shape, tensor.dtype)
 
     def value(name: str) -> GraphValue | None:
         if name in model.constants and not model.constants[name].size:
@@ -254,10 +260,10 @@ def graph_of(model: Model, *, convolves: ConvolutionKernels = PLAIN_CONVOLUTIONS
     outputs = {}
     for name in model.outputs:
         output = value(name) or b.constant(name, model.constants[name], model.tensors[name].dtype)
-        outputs[name] = output.id
+        outputs[name] = encoded(b, output).id if name in model.stored else output.id
     if refusals:
         raise NodesRefused(refusals)
-    names: dict[str, str] = {}
+    names: dict[str, str] = {value.id: name for name, value in given_as.items()}
     for name, result in found.items():
         names.setdefault(result.id, name)
     # Constants that lowerings add have names of their own.
@@ -273,7 +279,7 @@ def graph_of(model: Model, *, convolves: ConvolutionKernels = PLAIN_CONVOLUTIONS
             names.setdefault(operation.of, in_order(name, inverse(order)))
     return Graph(
         name=model.name,
-        inputs=tuple(found[name].id for name in model.inputs),
+        inputs=tuple(given_as[name].id for name in model.inputs),
         outputs=outputs,
         values=b.values,
         constants=b.constants,
@@ -281,4 +287,5 @@ def graph_of(model: Model, *, convolves: ConvolutionKernels = PLAIN_CONVOLUTIONS
         counts=model.counts,
         dequantized=b.dequantized,
         originals=b.originals,
+        stored=model.stored,
     )

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import onnx
 
 from kgen.graph.ir import Builder, GraphValue
 from kgen.graph.reading.element_types import FLOATS_8, limits_of
+from kgen.graph.reading.model import TensorType
 from kgen.ops.expression import Expression
 from kgen_runtime.dtypes import DType
+
+#: Numbers that a byte tells apart.
+BYTE = 256
 
 
 def limited(b: Builder, found: Expression, kind: int, saturates: int) -> Expression:
@@ -29,6 +34,33 @@ def limited(b: Builder, found: Expression, kind: int, saturates: int) -> Express
     if kind == onnx.TensorProto.FLOAT8E5M2:
         lost = b.call("where", b.call("less", found, 0.0), -math.inf, math.inf)
     return b.call("where", is_beyond(b, found, dtype), lost, rounded)
+
+
+def decoded(b: Builder, name: str, tensor: TensorType) -> tuple[GraphValue, GraphValue]:
+    """Add an input of 16-bit integers, as rows of two bytes. Return the bytes and the numbers."""
+    dtype, shape = tensor.dtype, tensor.shape
+    pairs = b.input(name, (math.prod(shape), dtype.itemsize), DType.U8)
+    if 0 in shape:
+        return pairs, pairs
+    low, high = (b.reshape(b.slice(pairs, 1, i, 1), shape) for i in range(2))
+    found = b.call("add", low, b.call("mul", high, float(BYTE)))
+    if dtype is DType.S16:
+        negative = b.call("greater_equal", high, float(BYTE // 2))
+        found = b.call("where", negative, b.call("sub", found, float(BYTE * BYTE)), found)
+    return pairs, b.formula(found, shape, DType.F32)
+
+
+def encoded(b: Builder, x: GraphValue) -> GraphValue:
+    """Return 16-bit integers as rows of two bytes."""
+    count = math.prod(x.shape)
+    if not count:
+        return b.constant("no bytes", np.zeros((0, 2), np.uint8), DType.U8)
+    units = b.constant("units of bytes", np.array([1, BYTE], np.float32), DType.F32)
+    wide = b.reshape(x, (count, 1))
+    bits = b.call("where", b.call("less", wide, 0.0), b.call("add", wide, float(BYTE * BYTE)), wide)
+    above = b.call("floor", b.call("div", bits, units))
+    byte = b.call("sub", above, b.call("mul", b.call("floor", b.call("div", above, BYTE)), BYTE))
+    return b.formula(byte, (count, 2), DType.U8)
 
 
 def is_beyond(b: Builder, found: Expression, dtype: DType) -> Expression:

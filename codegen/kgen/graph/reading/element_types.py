@@ -35,9 +35,14 @@ INTEGERS = (
     *(onnx.TensorProto.INT4, onnx.TensorProto.UINT4),
     *(onnx.TensorProto.INT2, onnx.TensorProto.UINT2),
 )
-#: Types that only a model's inner values may have, with the type in which kernels store these
-#: values exactly. Inputs and outputs of the model have types of `DTYPES`.
+#: Types that kernels lack, with the type in which kernels store their values exactly. Inputs and
+#: outputs of the model have types of `DTYPES` or `STORED`.
 WIDENED: Mapping[int, DType] = dict.fromkeys((*INTEGERS, *FLOATS_8), DType.F32)
+#: Widened types that inputs and outputs of a model may have too, with their types in memory.
+STORED: Mapping[int, DType] = {
+    onnx.TensorProto.INT16: DType.S16,
+    onnx.TensorProto.UINT16: DType.U16,
+}
 #: Operators that may make values of a widened type: their results always fit the narrow type.
 KEEPS_RANGE = frozenset(
     {

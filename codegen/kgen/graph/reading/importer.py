@@ -31,7 +31,7 @@ from kgen.graph.reading.contributed_attention import contributed_body, is_contri
 from kgen.graph.reading.counted import COUNTED, Counted, decides, is_counted
 from kgen.graph.reading.dequantized import stored
 from kgen.graph.reading.domains import DOMAINS, PREVIEW, opsets_of
-from kgen.graph.reading.element_types import DTYPES, KEEPS_RANGE, WIDENED, unsupported
+from kgen.graph.reading.element_types import DTYPES, KEEPS_RANGE, STORED, WIDENED, unsupported
 from kgen.graph.reading.empty import empty_results, without_empty, without_results
 from kgen.graph.reading.folding import NotFolded, bytes_of_results, check_foldable, computed
 from kgen.graph.reading.function_bodies import (
@@ -196,8 +196,7 @@ class _Walk:
                     f"input {given.name} is of type {what.replace('_', ' ')}, and kgen supports "
                     "tensors only; make each tensor in it an input of its own"
                 )
-            if given.type.tensor_type.elem_type not in DTYPES:
-                kind = given.type.tensor_type.elem_type
+            if (kind := given.type.tensor_type.elem_type) not in (*DTYPES, *STORED):
                 raise GraphError(f"input {given.name} {unsupported(kind)}")
             dims = [
                 # Some exporters write -1 for an open dimension.
@@ -733,11 +732,15 @@ class _Walk:
             if wanted.intersection(node.outputs):
                 wanted.update(filter(None, node.inputs))
                 kept.append(node)
-        tensors, constants = {}, {n: a for n, a in self.constants.items() if n in wanted}
+        tensors, stored_as = {}, {}
+        constants = {n: a for n, a in self.constants.items() if n in wanted}
         for name in (*wanted, *(i.name for i in self.inputs)):
             kind = self.types[name].tensor_type.elem_type
             dtype = WIDENED.get(kind) or DTYPES.get(kind)
-            if dtype is None or (kind in WIDENED and name in outputs):
+            if kind in STORED:
+                shape = dims_of(self.types[name])
+                stored_as[name] = TensorType(dtype=STORED[kind], shape=shape)
+            if dtype is None or (kind in WIDENED and kind not in STORED and name in outputs):
                 what = "output" if name in outputs else "constant"
                 raise GraphError(f"{what} {name} {unsupported(kind)}")
             if kind in WIDENED and name in constants:
@@ -752,6 +755,7 @@ class _Walk:
             nodes=tuple(reversed(kept)),
             counts=tuple(self.counts),
             dequantized={n: d for n, d in self.dequantized.items() if n in wanted},
+            stored=stored_as,
         )
 
 

@@ -67,7 +67,8 @@ class Model:
     """Imported model with nodes in topological order.
 
     `tensors` has the types of all values but unused constants. `counts` are the sizes of outputs
-    that depend on data. `dequantized` has the stored numbers of quantised constants.
+    that depend on data. `dequantized` has the stored numbers of quantised constants. `stored` are
+    the types and shapes in memory of inputs and outputs that nodes compute in a wider type.
     """
 
     name: str
@@ -78,3 +79,4 @@ class Model:
     nodes: tuple[Node, ...]
     counts: tuple[Count, ...] = ()
     dequantized: Mapping[str, Dequantized] = field(default_factory=dict)
+    stored: Mapping[str, TensorType] = field(default_factory=dict)

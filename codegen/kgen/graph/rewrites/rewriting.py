@@ -29,6 +29,7 @@ class Rewriting:
             constants=self.builder.constants,
             names=self.names,
             counts=self.graph.counts,
+            stored=self.graph.stored,
             originals=self.graph.originals,
         )
 

@@ -271,8 +271,8 @@ def many_launches(data: Any) -> None:
             "native/relu_40x3_f32: its tile does not fit its output",
         ),
         (
-            put("schema_version", 4),
-            "manifest schema 4 is not one that this runtime reads (1 to 3)",
+            put("schema_version", 5),
+            "manifest schema 5 is not one that this runtime reads (1 to 4)",
         ),
         (
             put("kernels", []),
@@ -479,7 +479,7 @@ def test_code_that_asks_for_more(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path
 def test_json_that_is_none(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> None:
     text = json.dumps(data_of(bundle))
     deep = text.replace('"schedule": {', '"schedule": {"deep": @, ', 1)
-    key = '"schema_version": 3'
+    key = '"schema_version": 4'
     cases = {
         deep.replace("@", "[" * 1000 + "]" * 1000): "more than 32 levels of lists and objects",
         "[" * 100_000: "more than 32 levels of lists and objects",

@@ -98,7 +98,7 @@ def test_others_stay_as_they_are(bundle: kgen.Bundle) -> None:
 def test_a_bundle_of_each_schema_version_is_kept_and_runs() -> None:
     """Version 1 had no programs, and relu was an operation of its own. Version 3 has tensors of no
     elements, outputs whose size depends on data, and recurrent layers whose steps are listed
-    once."""
+    once. Version 4 has 16-bit integers."""
     paths = {version: DATA / f"schema_{version}.kgen" for version in SCHEMA_VERSIONS}
     with kgen_runtime.load(paths[1], device="cpu") as kernels:
         x = np.linspace(-1, 1, 15, dtype=np.float32).reshape(3, 5)
@@ -112,6 +112,11 @@ def test_a_bundle_of_each_schema_version_is_kept_and_runs() -> None:
         three = kernels.program.run(past=x[:0], x=x)
     np.testing.assert_array_equal(three["present"], -x)
     assert three["none"].shape == (0, 3) and three["places"].shape == (2, 3)
+    with kgen_runtime.load(paths[4], device="cpu", verify="all") as kernels:
+        image = np.array([0, 5, 40000, 65535], np.uint16)
+        centred = kernels.program.run(x=image)
+    np.testing.assert_array_equal(centred, image.astype(int) - 32768)
+    assert centred.dtype == np.int16
     x = np.random.default_rng(0).standard_normal((9, 2, 2)).astype("f")
     results = []
     for device in ("cpu", "reference"):

@@ -300,6 +300,10 @@ def empty(listed: Any) -> None:
     listed["inputs"][0]["shape"][0] = 0
 
 
+def of_16_bits(listed: Any) -> None:
+    listed["inputs"][0]["dtype"] = "s16"
+
+
 @pytest.mark.integration
 @pytest.mark.parametrize(
     ("version", "change", "message"),
@@ -308,6 +312,7 @@ def empty(listed: Any) -> None:
         (2, lambda listed: None, "unknown field 'repeats' of schema 2"),
         (2, counted, "unknown field 'counts' of schema 2"),
         (2, empty, "x has a size of 0; in schema 2 sizes are 1 or more"),
+        (3, of_16_bits, "x is s16, a type that schema 3 lacks"),
     ],
 )
 def test_older_versions_have_no_newer_features(
