@@ -370,14 +370,14 @@ w.body:
   ; without a key so far, subtract 0: the exponential of -infinity is 0
   %w.none = fcmp oeq float %w.new, 0xFFF0000000000000
   %w.used = select i1 %w.none, float 0.0, float %w.new
-  %w.less = fsub float %w.old, %w.used
   %w.used.all.first = insertelement <8 x float> poison, float %w.used, i32 0
   %w.used.all = shufflevector <8 x float> %w.used.all.first, <8 x float> poison, <8 x i32> zeroinitializer
+  %w.sums.at.offset = mul nuw i64 %w, 32
+  %w.sums.at = getelementptr i8, ptr %sums, i64 %w.sums.at.offset
+  %w.less = fsub float %w.old, %w.used
   %w.less.all.first = insertelement <8 x float> poison, float %w.less, i32 0
   %w.less.all = shufflevector <8 x float> %w.less.all.first, <8 x float> poison, <8 x i32> zeroinitializer
   %w.factor = call <8 x float> @exp2_nonpositive(<8 x float> %w.less.all, <8 x float> splat (float 0x3FF7154760000000))
-  %w.sums.at.offset = mul nuw i64 %w, 32
-  %w.sums.at = getelementptr i8, ptr %sums, i64 %w.sums.at.offset
   %w.sums = load <8 x float>, ptr %w.sums.at, align 32
   %w.total.start = fmul <8 x float> %w.sums, %w.factor
   %w.s0.less = fsub <8 x float> %w.s0.product, %w.used.all
@@ -442,14 +442,14 @@ e.body:
   ; without a key so far, subtract 0: the exponential of -infinity is 0
   %e.none = fcmp oeq float %e.new, 0xFFF0000000000000
   %e.used = select i1 %e.none, float 0.0, float %e.new
-  %e.less = fsub float %e.old, %e.used
   %e.used.all.first = insertelement <8 x float> poison, float %e.used, i32 0
   %e.used.all = shufflevector <8 x float> %e.used.all.first, <8 x float> poison, <8 x i32> zeroinitializer
+  %e.sums.at.offset = mul nuw i64 %e, 32
+  %e.sums.at = getelementptr i8, ptr %sums, i64 %e.sums.at.offset
+  %e.less = fsub float %e.old, %e.used
   %e.less.all.first = insertelement <8 x float> poison, float %e.less, i32 0
   %e.less.all = shufflevector <8 x float> %e.less.all.first, <8 x float> poison, <8 x i32> zeroinitializer
   %e.factor = call <8 x float> @exp2_nonpositive(<8 x float> %e.less.all, <8 x float> splat (float 0x3FF7154760000000))
-  %e.sums.at.offset = mul nuw i64 %e, 32
-  %e.sums.at = getelementptr i8, ptr %sums, i64 %e.sums.at.offset
   %e.sums = load <8 x float>, ptr %e.sums.at, align 32
   %e.total.start = fmul <8 x float> %e.sums, %e.factor
   %e.s0.less = fsub <8 x float> %e.s0.score, %e.used.all
@@ -511,15 +511,18 @@ f.body:
   %f.sums.at = getelementptr i8, ptr %sums, i64 %f.sums.at.offset
   %f.sums = load <8 x float>, ptr %f.sums.at, align 32
   %f.total = call reassoc float @llvm.vector.reduce.fadd.v8f32(float 0.0, <8 x float> %f.sums)
+  %f.per.total = fdiv float 1.0, %f.total
   %f.total.all.first = insertelement <8 x float> poison, float %f.total, i32 0
   %f.total.all = shufflevector <8 x float> %f.total.all.first, <8 x float> poison, <8 x i32> zeroinitializer
+  %f.per.total.all.first = insertelement <8 x float> poison, float %f.per.total, i32 0
+  %f.per.total.all = shufflevector <8 x float> %f.per.total.all.first, <8 x float> poison, <8 x i32> zeroinitializer
   %f.none = fcmp oeq <8 x float> %f.total.all, zeroinitializer
   %f.out.at = getelementptr ptr, ptr %out.rows, i64 %f
   %f.out.row = load ptr, ptr %f.out.at, align 8
   %f.acc.offset = mul nuw i64 %f, 32
   %f.acc = getelementptr i8, ptr %acc, i64 %f.acc.offset
   %f.x0.sum = load <8 x float>, ptr %f.acc, align 32
-  %f.x0.ratio = fdiv <8 x float> %f.x0.sum, %f.total.all
+  %f.x0.ratio = fmul <8 x float> %f.x0.sum, %f.per.total.all
   %f.x0 = select <8 x i1> %f.none, <8 x float> zeroinitializer, <8 x float> %f.x0.ratio
   call void @llvm.masked.store.v8f32.p0(<8 x float> %f.x0, ptr align 4 %f.out.row, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>)
   br label %f.latch

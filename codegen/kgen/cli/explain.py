@@ -31,7 +31,6 @@ LEGEND: Mapping[str, str] = {
     "out": "storing the output",
     "reduction": "adding the slices of split-k",
     "parts": "adding the split-k slices",
-    "tiles": "calls of register tiles, and loads and stores of their sums",
     "a": "reading A again",
     "b": "reading B again",
     "memory": "reading B or the image first",

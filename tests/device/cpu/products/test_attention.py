@@ -96,6 +96,15 @@ def test_blocks(fields: dict[str, int], dtype: str) -> None:
     check(spec, V3, **fields)
 
 
+@pytest.mark.parametrize("fields", [{"kv_length": True, **BOTTOM}, {"mask": (9, 13)}])
+@pytest.mark.parametrize("pack_k", [0, 1])
+@pytest.mark.parametrize("target", [V3, "x86-64-v4", "aarch64-neon"])
+def test_all_keys_in_one_block(target: str, pack_k: int, fields: dict[str, Any]) -> None:
+    """Nothing is rescaled, and rows without a key give zeros."""
+    spec = attention(9, 13, 12, heads=4, kv_heads=2, batch=3, lse=True, **fields)
+    check(spec, target, **(SMALL | {"pack_v": 0, "pack_k": pack_k}))
+
+
 @pytest.mark.parametrize("window", [40, None])
 @pytest.mark.parametrize("pack_v", [0, 1])
 @pytest.mark.parametrize(("size", "block_k"), [(16, 16), (8, 32), (64, 24), (1, 16)])
@@ -249,7 +258,7 @@ def test_dot_products(number: int, pack_k: int, pack_v: int) -> None:
 @pytest.mark.parametrize("dtype", ["f32", "f16"])
 @pytest.mark.parametrize(("target", "block_k"), [(V3, 24), ("x86-64-v4", 32), ("aarch64-neon", 8)])
 def test_inner_products(dtype: str, target: str, block_k: int) -> None:
-    """Scores of as many keys as a vector has lanes, and of single ones behind them."""
+    """Scores of as many keys as a vector has lanes, and of powers of two behind them."""
     fields: dict[str, Any] = {"kv_length": True, "mask": (5, 45), "lse": True, **BOTTOM}
     spec = attention(5, 45, 21, heads=4, kv_heads=2, batch=2, dtype=dtype, **fields)
     check(spec, target, **(SMALL | {"block_k": block_k, "pack_v": 0, "pack_k": 0}))
@@ -259,7 +268,7 @@ def test_inner_products(dtype: str, target: str, block_k: int) -> None:
 INNER_MUTATIONS = {
     "keys of a vector": (r"%ir\.to = getelementptr float, ptr %ir\.row, i64 %i",
                          r"%ir.to = getelementptr float, ptr %ir.row, i64 0"),
-    "single keys": (r"%j\.first = add nuw i64 %key, %j", r"%j.first = add nuw i64 %key, 0"),
+    "keys behind vectors": (r"(%j\d\.first = add nuw i64 %key), %j\d\.above", r"\1, 0"),
     "addend of a fold": (r"(%ir\.f2) = fadd (<.*>) %ir\.f2\.low, .*",
                          r"\1 = fadd \2 \1.low, zeroinitializer"),
     "query of another row": (r"(%ir\.query\.offset = mul nuw i64) %ir", r"\1 0"),
@@ -441,16 +450,14 @@ def test_candidates_are_legal_and_ranked() -> None:
         FAMILY.plan(spec, target, candidate.schedule)
 
 
-def test_schedules_that_memory_bounds_alike_do_least() -> None:
-    """A decoder's predicted time is that of reading K and V, in many blocks and tiles."""
+def test_reads_from_memory_do_not_hide_arithmetic() -> None:
+    """A decoder's time is that of reading K and V and of its arithmetic, which is least."""
     target = dataclasses.replace(targets.find(BF16), device="Zen 5")
     for dtype in ("f32", "bf16"):
         spec = attention(1, 2048, 128, heads=32, kv_heads=32, dtype=dtype)
-        best, *others = attention_blocks.candidates(spec, target, most=50)
-        alike = [each for each in others if each.seconds < best.seconds * (1 + 1e-7)]
-        assert len(alike) > 5
-        busy = [sum(each.terms.values()) - each.terms["memory"] for each in (best, *alike)]
-        assert busy == sorted(busy) and best.schedule.nv > 2
+        terms = [each.terms for each in attention_blocks.candidates(spec, target, most=50)]
+        busy = [sum(each.values()) - each["memory"] for each in terms]
+        assert min(busy) > 0.05 * terms[0]["memory"] and busy[0] <= 1.01 * min(busy)
 
 
 def test_blocks_of_keys_are_computed_whole() -> None:
@@ -461,8 +468,9 @@ def test_blocks_of_keys_are_computed_whole() -> None:
         attention_blocks.predicted(attention(12, keys, 64), target, CpuAttention(**fields)).terms
         for keys in (64, 65, 128)
     ]
-    assert terms[1]["tiles"] == terms[2]["tiles"] == 2 * terms[0]["tiles"]
-    assert terms[0]["issue"] < terms[1]["issue"] < terms[2]["issue"] == 2 * terms[0]["issue"]
+    assert 1.4 < terms[1]["arithmetic"] / terms[0]["arithmetic"] < 2
+    # Several blocks rescale sums.
+    assert terms[0]["issue"] < terms[1]["issue"] < terms[2]["issue"] > 2 * terms[0]["issue"]
     assert terms[0]["packing"] < terms[1]["packing"] < terms[2]["packing"] / 1.9
     found = {each.block_k for each in attention_blocks.space(attention(12, 300, 64), target)}
     assert 152 in found and 256 not in found

@@ -150,6 +150,10 @@ class Vector:
             return str(int(value))
         return float_literal(value, self.floats.dtype)
 
+    def of_first(self, count: int) -> Vector:
+        """Return the type of a vector of the first `count` elements."""
+        return Vector(count=count, scalar=self.scalar)
+
     def first(self, count: int) -> str:
         """Return the mask that is true for the first `count` elements."""
         return "<" + ", ".join(f"i1 {int(i < count)}" for i in range(self.count)) + ">"
@@ -159,7 +163,7 @@ class Vector:
         sizes = [1 << bit for bit in reversed(range(count.bit_length())) if count >> bit & 1]
         ends = itertools.accumulate(sizes)
         return tuple(
-            PowerOfTwo(type=Vector(count=size, scalar=self.scalar), first=end - size)
+            PowerOfTwo(type=self.of_first(size), first=end - size)
             for size, end in zip(sizes, ends, strict=True)
         )
 

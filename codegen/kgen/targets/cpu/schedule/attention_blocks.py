@@ -19,7 +19,7 @@ from kgen.targets.cpu.cores import TargetCore, coefficients, line_cycles, log_se
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES
 from kgen.targets.cpu.plan.kernels.online_softmax import BROADCASTS, plan_attention
 from kgen.targets.cpu.plan.tiles.dots import dot_for
-from kgen.targets.cpu.schedule.row_schedules import EXPONENTIAL, ROW
+from kgen.targets.cpu.schedule.row_schedules import EXPONENTIAL
 
 #: Digits of logarithms of times that the ranking compares; rounding errors are smaller.
 DIGITS = 6
@@ -34,9 +34,15 @@ TALLEST = 12
 PASSES = 7
 #: Instructions to compare a vector's keys with a query's first and last one, and to add a mask.
 EDGE, MASK = 5, 2
-#: Instructions to widen a vector of 16-bit elements, to call a register tile, and to add the halves
-#: of two vectors.
+#: Instructions to widen a vector of 16-bit elements, to begin an inner product, and to add the
+#: halves of two vectors.
 WIDENING, CALL, FOLD = 2, 12, 3
+#: Instructions per query and block of keys; more of them if there are several blocks: the
+#: exponential of a maximum's change, and what it rescales; and per vector of a query or result,
+#: which a block's ends load, multiply and store.
+QUERY, RESCALING, ENDS = 32, EXPONENTIAL + 14, 3
+#: Times that a score's line is accessed: stored, read and stored by the softmax, and multiplied.
+SCORE_ACCESSES = 4
 
 
 def candidates(
@@ -95,72 +101,80 @@ def predicted(spec: Attention, target: Target, schedule: CpuAttention) -> Candid
     rate, group = dots[schedule.dots]
     value_rate, value_group = dots[schedule.dots and schedule.pack_v]
     rows = spec.group * spec.queries
-    count = spec.batch * spec.kv_heads * -(-rows // schedule.block_q)
+    per_event, pairs = coefficients(target, CpuMatmul), spec.batch * spec.kv_heads
+    count = pairs * -(-rows // schedule.block_q)
     block_rows = min(rows, schedule.block_q)
     # A block of queries reads every key that one of its queries attends to.
     reach = min(spec.keys, spec.pairs * spec.group / rows + schedule.block_q / 2)
     key_blocks, partial_blocks = math.ceil(reach / schedule.block_k), reach / schedule.block_k
-    per_event, pairs = coefficients(target, CpuMatmul), spec.batch * spec.kv_heads
     is_wide = spec.dtype is DType.F32
     widens = 0.0 if is_wide or schedule.pack_v else WIDENING / adds
 
-    def product(columns: int, steps: float, rate: float, wide: float) -> tuple[float, float]:
-        """Return the cycles of a block's tiles: of their steps, and of their calls and sums."""
-        height, mr = -(-block_rows // schedule.mr), schedule.mr
+    def product(columns: int, steps: float, rate: float, wide: float) -> float:
+        """Return the cycles of a block's tiles."""
         vectors = -(-columns // lanes)
         tiles, cycles = -(-vectors // schedule.nv), 0.0
         for nv in (vectors * (i + 1) // tiles - vectors * i // tiles for i in range(tiles)):
             # Tiles side by side take turns, so all of B must stay in the first-level cache.
             is_far = steps * vectors * core.width > core.l1
             cycles += steps * nv * core.width / LINE_BYTES if is_far else 0.0
-            multiplied = mr * nv / rate + wide * nv
-            cycles += steps * max(multiplied, (mr + nv) / loads, core.rates.latency)
-            cycles += steps * per_event["steps"]
-        return height * cycles, height * (tiles * CALL + 2.0 * mr * vectors / loads)
+            multiplied = schedule.mr * nv / rate + wide * nv
+            cycles += steps * max(multiplied, (schedule.mr + nv) / loads, core.rates.latency)
+            cycles += steps * per_event["steps"] + per_event["tiles"]
+        return -(-block_rows // schedule.mr) * cycles
 
     vectors, chunks = schedule.block_k / lanes, -(-spec.head // (group * lanes))
     if schedule.pack_k:
-        scores, score_tiles = product(schedule.block_k, -(-spec.head // group), rate, 0.0)
-        transposed = vectors * chunks * lanes * (math.log2(lanes) + 2.0)
+        scores = product(schedule.block_k, -(-spec.head // group), rate, 0.0)
+        transposed = vectors * chunks * lanes * (math.log2(lanes) + 2.0) / adds
     else:
         widening = 0.0 if is_wide or schedule.dots else WIDENING / adds
         step = max(1.0 / rate + widening, (1.0 + 1.0 / lanes) / loads)
         inner = chunks * lanes * step + FOLD * (lanes - 1) / adds + CALL
-        scores, score_tiles, transposed = block_rows * vectors * inner, 0.0, 0.0
+        scores, transposed = block_rows * vectors * inner, 0.0
     # Vectors of scores of a query, and instructions for each. Known edges leave some out.
     moves = spec.limits_keys or spec.kv_length
     softmax = key_blocks * vectors if moves else -(-spec.keys // lanes)
     edges = min(1.0, (1.0 + schedule.block_q / schedule.block_k) / key_blocks) if moves else 0.0
     passes = EXPONENTIAL + PASSES + EDGE * edges + MASK * (spec.mask is not None)
-    values, value_tiles = product(spec.out_head, schedule.block_k / value_group, value_rate, widens)
+    per_block = QUERY + RESCALING * (spec.keys > schedule.block_k)
+    ends = ENDS * (chunks * group + -(-spec.out_head // lanes))
+    values = product(spec.out_head, schedule.block_k / value_group, value_rate, widens)
     copies = schedule.block_k * -(-spec.out_head // lanes) * 2.0 / loads if schedule.pack_v else 0.0
     # The first block of queries reads K and V from a farther cache level than the others.
     lines = [reach * n * spec.dtype.itemsize / LINE_BYTES for n in (spec.head, spec.out_head)]
     place, near = (core.first_read(n * LINE_BYTES * sum(lines)) for n in (pairs, 1))
     ways = ("packed" if packs else "first" for packs in (schedule.pack_k, schedule.pack_v))
     first = sum(n * per_event[f"{way}_{place}"] for n, way in zip(lines, ways, strict=True))
-    again = sum(lines) * per_event["b_l2" if near == "l2" else "b_far"]
-    scratch = block_rows * (schedule.block_k + spec.head + spec.out_head) * 4
-    busy = {
-        "arithmetic": count * (key_blocks * scores + partial_blocks * values),
-        "tiles": count * key_blocks * (score_tiles + value_tiles),
-        "issue": count * block_rows * (softmax * passes / adds + key_blocks * ROW),
-        "packing": count * partial_blocks * (transposed + copies),
-    }
     transfer = pairs * sum(lines) * line_cycles(target, pairs * LINE_BYTES * sum(lines))
-    terms = busy | {
-        "memory": pairs * first + max(transfer - sum(busy.values()), 0.0),
+    again = sum(lines) * per_event["b_l2" if near == "l2" else "b_far"]
+    # Queries are packed as A of a matmul is; lines of results are read, and written back.
+    q, out = (spec.parameter(name).nbytes for name in ("q", "out"))
+    reads = {f"packed_a_runs_{core.first_read(q)}": 1.0 * pairs * rows}
+    for n in (q, out, out):
+        name = f"packed_a_first_{core.first_read(n)}"
+        reads[name] = reads.get(name, 0.0) + n / LINE_BYTES
+    around = sum(n * per_event.get(name, 0.0) for name, n in reads.items())
+    # Buffers of a block of queries beyond the first-level cache are read and written again.
+    held = 4 * (block_rows * (spec.head + schedule.block_k + spec.out_head))
+    beside = 4 * schedule.block_k * (spec.head + spec.out_head)
+    moved = spec.head * (key_blocks + 2) + key_blocks * (SCORE_ACCESSES * schedule.block_k)
+    moved += spec.out_head * (2 * key_blocks + 1)
+    spilled = count * block_rows * moved * 4 / LINE_BYTES * (held + beside > core.l1)
+    terms = {
+        "arithmetic": count * (key_blocks * scores + partial_blocks * values),
+        "issue": pairs * rows * (softmax * passes + key_blocks * per_block + ends) / adds,
+        "packing": count * partial_blocks * (transposed + copies),
+        "sums": spilled * per_event["a_far" if held > core.l2 else "a_l2"],
+        "memory": around + pairs * first + transfer,
         "b": (count - pairs) * again,
-        "sums": count * key_blocks * (scratch / LINE_BYTES if scratch > core.l2 else 0.0),
     }
     return Candidate(schedule=schedule, seconds=sum(terms.values()) / core.rates.clock, terms=terms)
 
 
-def _objective(spec: Attention, candidate: Candidate[CpuAttention]) -> tuple[float, float]:
-    """Return the mean logarithm of the time, over numbers of threads, and the cycles besides waits
-    for memory: of schedules that memory bounds alike, the one that does least is best."""
+def _objective(spec: Attention, candidate: Candidate[CpuAttention]) -> float:
+    """Return the mean logarithm of the time, over numbers of threads."""
     blocks = -(-spec.group * spec.queries // candidate.schedule.block_q)
     tasks = spec.batch * spec.kv_heads * blocks
     seconds = log_seconds([candidate.seconds], lambda threads: -(-tasks // threads) / tasks)
-    busy = sum(candidate.terms.values()) - candidate.terms["memory"]
-    return round(float(seconds), DIGITS), busy
+    return round(float(seconds), DIGITS)

@@ -312,7 +312,9 @@ class _Loop:
         each way to read B first (multiply-adds, packing, software prefetches) to a mask of the
         candidates that use it."""
         spec, first_read = self.spec, partial(self.core.first_read, is_cold=self.is_cold)
-        place = first_read(max(self.b_bytes, self.held))
+        # Operands of all batch elements share the caches.
+        whole_b = spec.parameter("b").nbytes if spec.batch > 1 else self.b_bytes
+        place = first_read(max(whole_b, self.b_bytes, self.held))
         packs_a, lines = self.space.columns["pack_a"] > 0, self.b_lines + 0.0 * reads["runs"]
         l2, from_memory = self.core.target.limits["l2_bytes"], place == "memory"
         far, again = float(self.b_bytes > l2), np.maximum(times - 1, 0) * lines
@@ -325,8 +327,9 @@ class _Loop:
                 found[f"{way}_{name}"] = reads[name] * mask * from_memory
         # Rows of A may be windows or tiles of images.
         has_images = isinstance(spec, gemms.ImplicitGemm)
-        a_bytes = spec.parameter("a").nbytes / spec.batch if has_images else self.matrix_bytes
-        a_place, out_place = map(first_read, (a_bytes, spec.m * spec.n * spec.out.itemsize))
+        whole_a, whole_out = spec.parameter("a").nbytes, spec.m * spec.n * spec.out.itemsize
+        a_bytes = whole_a / spec.batch if has_images else self.matrix_bytes
+        a_place, out_place = map(first_read, (whole_a, spec.batch * whole_out))
         found[f"packed_a_first_{a_place}"] = packs_a * a_bytes / LINE_BYTES
         for way, mask in (("a", ~packs_a), ("packed_a", packs_a)):
             found[f"{way}_runs_{a_place}"] = reads["a_runs"] * mask

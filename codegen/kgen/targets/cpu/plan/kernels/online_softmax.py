@@ -239,6 +239,17 @@ class AttentionPlan(CpuPlan):
     # -- inner products ------------------------------------------------------------------------
 
     @property
+    def remainders(self) -> tuple[int, ...]:
+        """Powers of two that add up to the keys that blocks have behind whole vectors."""
+        keys, most = self.spec.keys, self.lanes - 1
+        bits = most if self.edges.move else keys % self.lanes
+        return tuple(part.type.count for part in self.compute.powers_of_two(bits))
+
+    def keys_above(self, count: int) -> int:
+        """Return the mask of the bits of a number of keys above the power of two `count`."""
+        return -2 * count
+
+    @property
     def key_lanes(self) -> tuple[tuple[int, int], ...]:
         """Keys whose scores are one vector: number, and bytes from the first one."""
         return tuple((lane, lane * self.strides("k")[2]) for lane in range(self.lanes))
@@ -255,6 +266,17 @@ class AttentionPlan(CpuPlan):
         """Rows of the tile below the whole ones of the last block; 0 if there is none."""
         last = self.rows - (self.blocks - 1) * self.schedule.block_q
         return last % self.schedule.mr
+
+    @property
+    def has_one_block(self) -> bool:
+        """Whether a block has all keys, whose values are one product. Nothing is rescaled."""
+        in_pages = self.spec.is_paged and not self.schedule.pack_v
+        return self.spec.keys <= self.schedule.block_k and not in_pages
+
+    @property
+    def starts_from_zeros(self) -> bool:
+        """Whether sums start from zeros: blocks add to them, or there may be no key."""
+        return not self.has_one_block or self.edges.move
 
     @property
     def has_whole(self) -> bool:
@@ -289,7 +311,7 @@ class AttentionPlan(CpuPlan):
                 steps=str(self.head_steps) if is_scores else "%steps",
                 b_row=b_row,
                 b=b,
-                is_loaded=not is_scores,
+                is_loaded=not (is_scores or self.has_one_block),
                 is_dot=bool(self.factors.dot) and in_buffer,
                 factor=self.spec.factor if is_scores and self.factors.dot else 1.0,
             )
