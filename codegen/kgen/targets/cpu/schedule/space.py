@@ -308,6 +308,10 @@ def _groups(
     fits = _tiles(table, spec, target, count, found.extra_registers)
     run_k = dot.elements_of_run(spec, count, found)
     _blocks(table, spec, table["mr"], run_k)
+    if splits:
+        # A block of all rows splits B once, even if M is no multiple of mr.
+        all_rows = rounded_up(spec.m, table["mr"])
+        table.put(mc=np.where(table["most_mc"] >= spec.m, all_rows, table["mc"]))
     # A tile that interleaves rows of B by itself needs registers for them; LLVM would spill.
     vectors = table["nr"] // count
     waiting = np.where(table["pack_b"] > 0, 0, 1 if found.group == PAIR else vectors)

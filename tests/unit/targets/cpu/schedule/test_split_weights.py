@@ -18,6 +18,7 @@ from kgen.targets import find
 from kgen.targets.cpu.assemble import assembly
 from kgen.targets.cpu.plan.packing.split_groups import unfit_groups
 from kgen.targets.cpu.schedule.cost_model import SPLIT_COPY, SPLIT_REPLACE, best
+from kgen.targets.cpu.schedule.space import spaces
 
 V3 = find("x86-64-v3")
 Weights = npt.NDArray[np.int8]
@@ -94,6 +95,15 @@ def test_others_are_not() -> None:
     """A reads B once if it has one row, and CPUs with VNNI multiply bytes anyway."""
     assert not splits(product(1, 512, 512), weights(20, 512, 512))
     assert not splits(product(196, 256, 512), weights(20, 512, 256), name="x86-64-v3+vnni")
+
+
+def test_candidates_plan() -> None:
+    """Some of them have all rows in one block, which splits B once."""
+    spec = product(49, 200, 300)
+    (space,) = spaces(spec, V3, {"pack_b": 1}, "dot")
+    for row in range(0, len(space), 61):
+        pipeline.plan(spec, V3, space.schedule(row))
+    assert {50, 51, 52} <= {*space.columns["mc"].tolist()}
 
 
 @pytest.mark.integration
