@@ -2,7 +2,7 @@
 
 A prediction counts multiply-adds and loads at the core's published rates, and lines of the image
 and of the output. Each row of the image is read from far once; other blocks that share the row read
-it again. If rows do not stay in the first-level cache, each row of the kernel reads them again.
+it again. Each row of the kernel reads again what does not stay in the first-level cache.
 """
 
 from __future__ import annotations
@@ -176,13 +176,15 @@ class _DepthwiseBlocks:
         row = pixels * np.where(has_all, pixel, np.maximum(run, math.gcd(pixel, WAY_BYTES[0])))
         lines = nbytes / LINE_BYTES
         beside = taps * itemsize + self.columns * conv.out.itemsize
-        level = core.level((kernel_rows + ahead) * row + self.channels * beside)
+        near = (kernel_rows + ahead) * row + self.channels * beside
 
         # Rows of all blocks that are read first, and those that are read again.
         most = conv.images * math.prod(conv.sizes[:-1])
         first = self.down * np.minimum(self.rows * step + max(reach - step, 0), most)
         again = np.maximum(self.out_rows * (kernel_rows + ahead) - first, 0)
-        again_line = (level == 1) * per_event["a_l2"] + (level == 2) * per_event["a_far"]
+        # A block that exceeds a cache loses what exceeds it, and all if it is twice as large.
+        again_line = per_event["a_l2"] * np.clip(near / core.l1 - 1, 0, 1)
+        again_line = again_line + per_event["a_far"] * np.clip(near / core.l2 - 1, 0, 1)
         terms = {
             "arithmetic": np.maximum(products, loads),
             "tasks": per_event["tasks"] * self.down * self.in_row,
