@@ -24,6 +24,12 @@ OFFSET = 8
 COUNT = 16
 #: Largest distance from a whole number at which a quotient of weights in f16 counts as whole.
 NEAR = 2.0**-7
+#: Multiples that the number farthest from zero may be: -8 comes first, then the others by size.
+TOPS = (-OFFSET, *(sign * size for size in range(OFFSET - 1, 0, -1) for sign in (1, -1)))
+#: Steps that may lie between a block's least and its largest number.
+STEPS = range(1, COUNT)
+#: Numbers of the shorter blocks that :func:`spread` takes.
+HALF = 16
 #: Numbers of a block that are tested before all others.
 PROBE = 2
 
@@ -69,26 +75,48 @@ def rounded_and_added(weights: Array) -> tuple[npt.NDArray[np.uint8], npt.NDArra
     return _rounded(weights, keeps_zero_points=True)
 
 
+def spread(weights: Array) -> Array:
+    """Return rows whose blocks of 16 numbers are the first halves of blocks of 32.
+
+    The second halves repeat the last number of a block.
+    """
+    import numpy as np
+
+    rows, count = weights.shape
+    padded = np.pad(weights, ((0, 0), (0, -count % HALF)), mode="edge").reshape(rows, -1, HALF)
+    return np.pad(padded, ((0, 0), (0, 0), (0, HALF)), mode="edge").reshape(rows, -1)
+
+
+def is_quantised(weights: Array) -> bool:
+    """Return whether rounding keeps all numbers: they are quantised already, in blocks of 32."""
+    import numpy as np
+
+    def keeps(rows: Array) -> bool:
+        padded, farthest = _split(rows)
+        least = padded.min(axis=-1)
+        spans = padded.max(axis=-1) - least
+        are_multiples = _multiples(padded, np.zeros_like(farthest), farthest, TOPS, -OFFSET) != 0
+        return bool((are_multiples | (_multiples(padded, least, spans, STEPS, 0) != 0)).all())
+
+    # Other weights mostly fail in their first row.
+    return keeps(weights[:1]) and keeps(weights)
+
+
 def _rounded(
     weights: Array, *, keeps_zero_points: bool
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]:
     import numpy as np
 
     rows, count = weights.shape
-    blocks = -(-count // BLOCK)
-    padded = np.pad(weights.astype(np.float64), ((0, 0), (0, blocks * BLOCK - count)), mode="edge")
-    padded = padded.reshape(rows, blocks, BLOCK)
-    places = np.abs(padded).argmax(axis=-1, keepdims=True)
-    farthest = np.take_along_axis(padded, places, axis=-1)[..., 0]
-    # -8 comes first, then the others by their size.
-    tops = (-OFFSET, *(sign * size for size in range(OFFSET - 1, 0, -1) for sign in (1, -1)))
-    multiples = _multiples(padded, np.zeros_like(farthest), farthest, tops, -OFFSET)
+    padded, farthest = _split(weights)
+    blocks = padded.shape[1]
+    multiples = _multiples(padded, np.zeros_like(farthest), farthest, TOPS, -OFFSET)
     exact = farthest / np.where(multiples == 0, -OFFSET, multiples)
     added = np.zeros((rows, blocks))
     if keeps_zero_points:
         least = padded.min(axis=-1)
         spans = padded.max(axis=-1) - least
-        steps = np.where(multiples == 0, _multiples(padded, least, spans, range(1, COUNT), 0), 0)
+        steps = np.where(multiples == 0, _multiples(padded, least, spans, STEPS, 0), 0)
         kept = (multiples != 0) | (steps != 0)
         spaced = (steps != 0) & kept.all(axis=-1, keepdims=True)
         exact = np.where(spaced, spans / np.where(spaced, steps, 1), exact)
@@ -99,6 +127,20 @@ def _rounded(
     padded /= divisors[..., None]
     numbers = np.clip(np.rint(padded), -OFFSET, OFFSET - 1).astype(np.int8)
     return packed(numbers.reshape(rows, -1)[:, :count], scales), added.astype(np.float32)
+
+
+def _split(weights: Array) -> tuple[Array, Array]:
+    """Return the blocks of rows in f64, and the number of each that is farthest from zero.
+
+    The last number of a row fills its last block.
+    """
+    import numpy as np
+
+    rows, count = weights.shape
+    padded = np.pad(weights.astype(np.float64), ((0, 0), (0, -count % BLOCK)), mode="edge")
+    padded = padded.reshape(rows, -1, BLOCK)
+    places = np.abs(padded).argmax(axis=-1, keepdims=True)
+    return padded, np.take_along_axis(padded, places, axis=-1)[..., 0]
 
 
 def _multiples(

@@ -391,11 +391,15 @@ def in_bits(style: str, k: int, n: int, block: int) -> tuple[onnx.ModelProto, An
 
 
 @pytest.mark.parametrize(
-    ("style", "k", "block"), [("MatMulNBits", 256, 128), ("MatMulNBits", 70, 32), ("QDQ", 96, 32)]
+    ("style", "k", "block"),
+    [
+        *(("MatMulNBits", 256, 128), ("MatMulNBits", 70, 32), ("QDQ", 96, 32)),
+        *(("MatMulNBits", 72, 16), ("QDQ", 96, 16)),
+    ],
 )
 def test_a_model_with_zero_points_of_4_bits(style: str, k: int, block: int, tmp_path: Path) -> None:
-    """Weights stay in 4 bits, with a scale in 16 bits and a number in f32 for each block of 32, and
-    the result is that of the model."""
+    """Weights stay in 4 bits, with a scale in 16 bits and a number in f32 for each block of 32 (the
+    first half of which is a block of 16), and the result is that of the model."""
     proto, weights = in_bits(style, k, 40, block)
     onnx.save(proto, tmp_path / "m.onnx")
     (found,) = verified(tmp_path / "m.onnx", "s4", ["x86-64-v3"])
@@ -404,7 +408,7 @@ def test_a_model_with_zero_points_of_4_bits(style: str, k: int, block: int, tmp_
     bundle = kgen.compile_model(tmp_path / "m.onnx", ["x86-64-v3"], weights="s4").bundle
     (program,) = bundle.manifest.programs
     stored = sum({weight.file: weight.nbytes for weight in program.weights}.values())
-    assert stored <= 48 * -(-k // 32) * (16 + 2 + 4) + 128
+    assert stored <= 48 * -(-k // min(block, 32)) * (16 + 2 + 4) + 128
     bundle.save(tmp_path / "m.kgen")
     x = np.random.default_rng(4).standard_normal((3, k)).astype(np.float32)
     with kgen_runtime.load(tmp_path / "m.kgen", device="cpu", num_threads=1) as loaded:

@@ -156,15 +156,24 @@ def to_s8(columns: Array) -> Array:
 def to_s4(columns: Array) -> Array:
     """Round blocks of 32 numbers to s4 and back.
 
+    Columns that are quantised in blocks of 16 instead keep their numbers.
+
     The first number of largest magnitude becomes -8 times the scale, which is f16. It becomes
     another multiple if the whole block then has whole multiples that s4 holds. A column whose every
     block has such multiples, of zero or of its least number, keeps all of them.
     """
+    found, are_kept = in_blocks(columns, 32)
+    halves = (found, False) if are_kept else in_blocks(columns, 16)
+    return halves[0] if halves[1] else found
+
+
+def in_blocks(columns: Array, width: int) -> tuple[Array, bool]:
+    """Round blocks of `width` numbers; the second result says whether all columns are kept."""
     found: Array = np.zeros_like(columns)
     spaced: Array = np.zeros_like(columns)
     is_kept = np.full(columns.shape[:-1], True)
-    for start in range(0, columns.shape[-1], 32):
-        part = columns[..., start : start + 32]
+    for start in range(0, columns.shape[-1], width):
+        part = columns[..., start : start + width]
         least, most = part.min(axis=-1), part.max(axis=-1)
         first = np.argmin(part, axis=-1) < np.argmax(part, axis=-1)
         is_least = (-least > most) | ((-least == most) & first)
@@ -179,11 +188,11 @@ def to_s4(columns: Array) -> Array:
         scales = scales.astype(np.float16).astype(np.float64)[..., None]
         steps = np.where(scales == 0.0, 1.0, scales)
         rounded = np.clip(np.rint(part / steps), -8.0, 7.0) * scales
-        found[..., start : start + 32] = rounded
+        found[..., start : start + width] = rounded
         numbers, fits = evenly_spaced(part, least[..., None], most[..., None])
-        spaced[..., start : start + 32] = np.where(is_known[..., None], rounded, numbers)
+        spaced[..., start : start + width] = np.where(is_known[..., None], rounded, numbers)
         is_kept &= is_known | fits
-    return np.where(is_kept[..., None], spaced, found)
+    return np.where(is_kept[..., None], spaced, found), bool(is_kept.all())
 
 
 def evenly_spaced(part: Array, least: Array, most: Array) -> tuple[Array, Array]:

@@ -212,10 +212,14 @@ class _Narrowing(Rewriting):
         With zero points, a number is added to all weights of a block. A second product computes
         these terms: the sums of A over each block, times a small matrix of these numbers.
         """
-        b = self.builder
-        numbers, added = blocks.rounded_and_added(array.T)
+        b, weights = self.builder, array.T
+        if not blocks.is_quantised(weights) and blocks.is_quantised(
+            halves := blocks.spread(weights)
+        ):
+            weights, a = halves, self.spread(b.values[a], value.nodes).id
+        numbers, added = blocks.rounded_and_added(weights)
         rows = self.constant(name, numbers, DType.U8)
-        shown = b.add(rows.operation, array.T.shape, rows.dtype)
+        shown = b.add(rows.operation, weights.shape, rows.dtype)
         self.names[shown.id] = name
         product = self.add(ProductNode(a=a, b=b.permute(shown, (1, 0)).id), value)
         if not added.any():
@@ -226,14 +230,27 @@ class _Narrowing(Rewriting):
         total = call("add", (variable(product.id), variable(other.id)))
         return self.add(FormulaNode(expression=total), value)
 
+    def padded(self, a: GraphValue, count: int, nodes: tuple[str, ...]) -> GraphValue:
+        """Return a tensor with this many zeros behind its last axis."""
+        if not count:
+            return a
+        *outer, k = a.shape
+        wider = FormulaNode(expression=view("pad", (variable(a.id), len(outer), 0, count, 0.0)))
+        return self.builder.add(wider, (*outer, k + count), a.dtype, nodes)
+
+    def spread(self, a: GraphValue, nodes: tuple[str, ...]) -> GraphValue:
+        """Return A with as many zeros behind each block of 16 along its last axis."""
+        b, (*outer, k) = self.builder, a.shape
+        whole = self.padded(a, -k % blocks.HALF, nodes)
+        split = b.reshape(whole, (*outer, -(-k // blocks.HALF), blocks.HALF))
+        return b.reshape(self.padded(split, blocks.HALF, nodes), (*outer, 2 * whole.shape[-1]))
+
     def sums_of_blocks(self, a: GraphValue, nodes: tuple[str, ...]) -> GraphValue:
         """Return the sums of the last axis' blocks, the last of which may be a part of one."""
         b, (*outer, k) = self.builder, a.shape
         count = -(-k // blocks.BLOCK)
-        if past := count * blocks.BLOCK - k:
-            padded = FormulaNode(expression=view("pad", (variable(a.id), len(outer), 0, past, 0.0)))
-            a = b.add(padded, (*outer, k + past), a.dtype, nodes)
-        split = b.reshape(a, (*outer, count, blocks.BLOCK))
+        whole = self.padded(a, count * blocks.BLOCK - k, nodes)
+        split = b.reshape(whole, (*outer, count, blocks.BLOCK))
         total = FormulaNode(expression=call("sum", (variable(split.id),)), axes=(a.rank,))
         sums = b.add(total, (*outer, count, 1), a.dtype, nodes)
         return b.reshape(sums, (*outer, count))
