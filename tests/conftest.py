@@ -16,20 +16,20 @@ from tests import each_value, kept
 from tests.unit_tier import GUARD
 from tests.wine import Wine
 
-# Test processes are as many as cores: where each multiplied on all of them, they would wait for
-# each other. numpy reads this when it is imported; what tests start inherits it.
+# There is a test process per core; if each multiplied on all cores, they would wait for each other.
+# numpy reads this variable on import, and child processes inherit it.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-# Kernels are built where a test builds them: one that was kept would hide a bug that a test puts
-# into a template or assembler, which the key does not see, be found by other tests, and make times
-# and counts of builds those of reading a file. Tests of the cache have a folder of their own.
+# No test uses cached kernels. A cached kernel would hide a bug that a test puts into a template or
+# assembler, because it does not change the key; other tests would find it; and times and counts of
+# builds would be wrong. Tests of the cache have their own folder.
 os.environ["KGEN_CACHE"] = "0"
-# `native` is one target with one core everywhere; only tests/device/cpu/native/ sees the CPU.
+# `native` is one target with one core on every machine, except in tests/device/cpu/native.
 NATIVE = {"x86_64": "x86-64-v3", "aarch64": "aarch64-neon"}.get(platform.machine())
 if NATIVE is not None:
     os.environ["KGEN_NATIVE"] = NATIVE
 
 
-# A busy machine is slow: examples have no time limit.
+# Examples have no time limit, because a busy machine is slow.
 hypothesis.settings.register_profile(
     "kgen", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
@@ -47,14 +47,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """libkgen is that of the sources; processes of xdist find it built."""
+    """Build libkgen from the sources, before xdist starts its processes."""
     if not hasattr(config, "workerinput"):
         build_libkgen.build()
 
 
 def pytest_collection_finish() -> None:
-    """Exclude all objects that exist by now from the search for cycles, which takes a tenth of all
-    tests' time and then runs less often."""
+    """Exclude all existing objects from garbage collection, which otherwise takes a tenth of the
+    tests' time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 50)
@@ -72,12 +72,12 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder for all workers of a run, whose own folders lie in it."""
+    """Return the folder of all workers of a run, which contains each worker's own folder."""
     base = tmp_path_factory.getbasetemp()
     return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
 
 @pytest.fixture(scope="session")
 def wine(folder: Path) -> Wine:
-    """Runs Windows programs. The test skips where Wine is not installed."""
+    """Return a runner of Windows programs. Skip the test if Wine is not installed."""
     return Wine(folder)

@@ -1,6 +1,6 @@
-"""Vulkan drivers besides the system's, as a command that runs Python on each of them.
+"""Vulkan drivers in .drivers/, and commands that run Python with each of them.
 
-`make drivers` unpacks them into .drivers/ (scripts/fetch_drivers.py). One process sees one driver.
+`make drivers` unpacks them (scripts/fetch_drivers.py). A process uses a single driver.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kgen_runtime.values import frozen
 from tests import needs
 
 ROOT = Path(__file__).parents[1]
-#: The checks of the validation layer: wrong use of the API and accesses that are not ordered.
+#: Checks of the validation layer: wrong use of the API, and unordered accesses.
 LAYER_SETTINGS = """
 khronos_validation.validate_core = true
 khronos_validation.validate_sync = true
@@ -23,13 +23,13 @@ khronos_validation.debug_action = VK_DBG_LAYER_ACTION_LOG_MSG
 khronos_validation.report_flags = error
 khronos_validation.enable_message_limit = false
 """
-#: And, by instrumented kernels, which take ten times as long, accesses that are out of bounds and
-#: races in workgroup memory.
+#: Checks by instrumented kernels, which take ten times as long: accesses out of bounds, and races
+#: in workgroup memory.
 INSTRUMENTED = """
 khronos_validation.gpuav_enable = true
 khronos_validation.gpuav_shared_memory_data_race = true
 """
-#: The file in the layer's folder that it writes to.
+#: File to which the layer writes, in its folder.
 LAYER_LOG = "messages.txt"
 
 
@@ -55,11 +55,11 @@ class Driver:
         instrumented: bool = True,
         expect: int | None = 0,
     ) -> subprocess.CompletedProcess[str]:
-        """Python with these arguments on this driver; the checkout and what this process imports
-        can be imported. `layer`: under the newest validation layer, whose settings and
-        messages are in this folder, with kernels `instrumented` or as they are.
+        """Run Python with these arguments on this driver; it can import what this process can.
 
-        Skips where the driver is absent; fails if the exit status is not `expect`.
+        `layer` is the folder of settings and messages of the newest validation layer, which is
+        used if it is given; kernels can be `instrumented`. Skip the test if the driver is absent;
+        fail if the exit status is not `expect`.
         """
         needs.driver(self.driver.tree)
         command, environment = self.driver.command(arguments)

@@ -1,8 +1,8 @@
 """Selection of cases in which each value of each parameter of a test appears.
 
-A pass over another CPU needs no combinations: kernels of a target are the same machine code on
-every CPU that executes it, and no test asks for the CPU (`tests/packaging/test_hermetic.py`). The
-other CPU shows which tests require instructions without `needs.cpu`: a case of each value does.
+A test run for another CPU needs no combinations: a target's kernels are the same machine code on
+every CPU, and no test depends on the CPU (`tests/packaging/test_hermetic.py`). The run only shows
+which tests require instructions without `needs.cpu`, for which one case per value suffices.
 """
 
 from __future__ import annotations

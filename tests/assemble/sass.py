@@ -1,4 +1,4 @@
-"""The hot loop of a cubin as nvdisasm reads it, for the bars of tensor-core kernels."""
+"""Hot loop of a cubin, as disassembled by nvdisasm, for limits on tensor-core kernels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MATRIX = ("HMMA", "IMMA", "QMMA", "HGMMA", "IGMMA", "QGMMA")
 
 
 def program() -> str:
-    """nvdisasm. Skips the test where it is not installed; in CI that is a failure."""
+    """Return the path of nvdisasm. Skip the test if it is not installed; fail in CI."""
     found = _find("nvdisasm")
     if found is None:
         needs.absent("nvdisasm is missing; pip install nvidia-cuda-nvdisasm")
@@ -24,7 +24,7 @@ def program() -> str:
 
 
 def read(cubin: bytes, folder: Path) -> list[dict[str, str]]:
-    """The instructions of the only function."""
+    """Return the instructions of the only function."""
     path = folder / "kernel.cubin"
     path.write_bytes(cubin)
     done = subprocess.run(
@@ -36,16 +36,16 @@ def read(cubin: bytes, folder: Path) -> list[dict[str, str]]:
 
 
 def hot_loop(cubin: bytes, folder: Path) -> Counter[str]:
-    """Opcodes, without modifiers, of the innermost loop with matrix instructions."""
+    """Return the opcodes, without modifiers, of the innermost loop with matrix instructions."""
     instructions = read(cubin, folder)
     return opcodes(instructions, innermost(instructions))
 
 
 def innermost(instructions: list[dict[str, str]]) -> range:
-    """Places of the innermost loop with matrix instructions.
+    """Return the range of the innermost loop with matrix instructions.
 
-    A loop is what lies between a branch and an earlier instruction that it goes to. Where there are
-    conditional branches, unconditional ones return from waits that lie outside of the loop.
+    A loop is the instructions between a branch and an earlier target. If there are conditional
+    branches, unconditional ones do not count: they return from waits outside of the loop.
     """
     branches = (
         (i, target) for i in range(len(instructions)) if (target := goes_to(instructions, i))
@@ -57,7 +57,7 @@ def innermost(instructions: list[dict[str, str]]) -> range:
 
 
 def goes_to(instructions: list[dict[str, str]], place: int) -> int | None:
-    """Place that a branch goes to, None for other instructions, which have 16 bytes."""
+    """Return the index of a branch's target; None for other instructions. Each has 16 bytes."""
     each = instructions[place]
     target = re.search(r"0x([0-9a-f]+)\s*$", each.get("operands", ""))
     is_branch = each["opcode"].partition(".")[0] == "BRA"
@@ -65,10 +65,10 @@ def goes_to(instructions: list[dict[str, str]], place: int) -> int | None:
 
 
 def opcodes(instructions: list[dict[str, str]], places: range) -> Counter[str]:
-    """Opcodes, without modifiers."""
+    """Return the opcodes of a range, without modifiers."""
     return Counter(instructions[i]["opcode"].partition(".")[0] for i in places)
 
 
 def matrix(loop: Counter[str]) -> int:
-    """How many matrix instructions a loop has."""
+    """Return the number of matrix instructions in a loop."""
     return sum(loop[name] for name in MATRIX)

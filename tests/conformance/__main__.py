@@ -2,7 +2,7 @@
 
 It prints how many cases are right, refused (grouped by reason) and wrong, and exits with status 1
 if a value is wrong, a process dies, or a case is refused that tests/conformance/outcomes.txt lists
-as right. `--write` writes that file anew.
+as right. `--write` updates that file.
 """
 
 from __future__ import annotations
@@ -34,8 +34,10 @@ def _judge(number: int) -> Verdict:
 
 
 def verdicts(cases: Sequence[Case], jobs: int) -> Iterator[Verdict]:
-    """The verdicts of all cases, in order, from this many processes; from this process if `jobs`
-    is 0. Raises BrokenProcessPool if a process dies."""
+    """Yield the verdicts of all cases, in order, from `jobs` processes; 0 means this process.
+
+    Raises BrokenProcessPool if a process dies.
+    """
     if not jobs:
         yield from map(judged, cases)
         return
@@ -46,7 +48,7 @@ def verdicts(cases: Sequence[Case], jobs: int) -> Iterator[Verdict]:
 
 
 def reason(why: str) -> str:
-    """A refusal without the names and numbers of its case."""
+    """Return a refusal without the names and numbers of its case."""
     why = re.sub(r"^node \S+ \((\w[\w.]*)\)", r"\1", why)
     why = re.sub(r"^(input|constant|output) \S+", r"\1 ...", why)
     why = re.sub(r"^\d+ nodes? (has an operator|have operators)", "nodes have operators", why)
@@ -69,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     cases = [c for c in collected(given.kind or KINDS) if given.only in c.name]
     if given.write and (given.kind or given.only):
         parser.error("--write needs all cases; leave out --kind and --only")
-    # Many cases have the same kernels: each is built once, here, whatever the user's cache holds.
+    # Cases share kernels, so a temporary cache builds each once, independent of the user's cache.
     with tempfile.TemporaryDirectory() as folder:
         os.environ[settings.CACHE_DIR] = folder
         return report(cases, given.jobs, given.list, given.write)

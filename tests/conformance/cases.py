@@ -27,18 +27,18 @@ CORE_TYPES = frozenset(
         *(T.INT8, T.UINT8, T.INT32, T.INT64, T.BOOL),
     }
 )
-#: Operators whose results are random, or that are of sequences and optional values.
+#: Parts of names of operators with random results, and of those on sequences and optionals.
 RANDOM = ("Bernoulli", "Multinomial", "Random")
 CONTAINERS = ("Sequence", "SplitToSequence", "ConcatFromSequence", "Optional")
-#: Operators whose first input, too, is a number or a shape that exporters write as a constant:
-#: without it, the shape of the result is not known.
+#: Operators whose first input is a number or a shape as well: exporters write it as a constant, and
+#: the shape of the result depends on it.
 OF_NUMBERS = frozenset(
     {
         *("BlackmanWindow", "ConstantOfShape", "HammingWindow", "HannWindow"),
         *("MelWeightMatrix", "Range"),
     }
 )
-#: What a case of several operators is listed under.
+#: Name under which a case of several operators is listed.
 SEVERAL = "several operators"
 
 
@@ -61,8 +61,8 @@ class Case:
 
     @property
     def operator(self) -> str:
-        """The operator that a case is about. One that is written out by a function body is listed
-        under the operator of that body, which its name says."""
+        """The operator that a case tests. A function body counts for its operator, which is part of
+        the case's name."""
         name = re.sub(r"_expanded.*", "", self.name)
         if name != self.name and name in _operators:
             return _operators[name]
@@ -74,8 +74,8 @@ class Case:
 
     @property
     def is_core(self) -> bool:
-        """Whether the case is of the core group: tensors of its types, and nothing random, of
-        training or in sequences."""
+        """Whether the case is in the core group: tensors of core types, and nothing random, for
+        training, or in sequences."""
         kinds = [value.type for value in (*self.model.graph.input, *self.model.graph.output)]
         names = [node.op_type for node in self.model.graph.node]
         return (
@@ -87,13 +87,13 @@ class Case:
 
     @property
     def input_names(self) -> list[str]:
-        """Names of the inputs that have no initializer."""
+        """Names of the inputs without initializer."""
         known = {tensor.name for tensor in self.model.graph.initializer}
         return [value.name for value in self.model.graph.input if value.name not in known]
 
     def with_constants(self) -> Case | None:
-        """The case with all inputs but the first as initializers, that of OF_NUMBERS with all; None
-        if that changes nothing."""
+        """Return the case with all inputs but the first as initializers (OF_NUMBERS: all inputs);
+        None if that changes nothing."""
         names = self.input_names
         kept = 0 if self.operator in OF_NUMBERS else 1
         if len(names) <= kept or not self.has_only_tensors:
@@ -107,7 +107,7 @@ class Case:
         )  # fmt: skip
 
 
-#: Operators of the cases that are not written out, by name.
+#: Operators of the cases that are not function bodies, by name.
 _operators: dict[str, str] = {}
 
 
@@ -161,7 +161,7 @@ def _read(file: Path, kind: onnx.TypeProto) -> Any:
 
 
 def _array(value: Any) -> Any:
-    """A numpy array for a tensor; anything else unchanged."""
+    """Return a numpy array for a tensor; anything else unchanged."""
     if isinstance(value, onnx.TensorProto):
         return numpy_helper.to_array(value)
     return np.asarray(value) if isinstance(value, np.generic) else value

@@ -19,14 +19,14 @@ from tests.conformance.exceptions import EXCEPTIONS
 
 TARGET = "x86-64-v3"
 Outcome = Literal["right", "right with constants", "refused", "exception", "wrong"]
-#: Relative tolerance of narrow types: two units in the last place. ONNX's runner has it for
-#: bfloat16; for float16 its 1e-3 is one unit, which no order of operations keeps.
+#: Relative tolerance of narrow types: two units in the last place. ONNX's runner has the same for
+#: bfloat16. Its 1e-3 for float16 is one unit, which another order of operations exceeds.
 NARROW = {"bfloat16": 2.0**-6, "float16": 2.0**-9}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """`why` is the refusal, or the difference from what ONNX expects."""
+    """Outcome of a case; `why` is the refusal, or the difference from ONNX's values."""
 
     name: str
     outcome: Outcome
@@ -46,9 +46,9 @@ def judged(case: Case) -> Verdict:
 
 
 def _judged(case: Case) -> Verdict:
-    """The verdict without regard to exceptions. A case that is refused is tried again with
-    its inputs but the first as initializers (Range, ConstantOfShape and windows: with all): ONNX
-    passes axes and shapes as inputs, exporters write them as constants."""
+    """Return the verdict without regard to exceptions. A refused case is tried again with all
+    inputs but the first as initializers (for Range, ConstantOfShape and windows: all inputs): ONNX
+    passes axes and shapes as inputs, but exporters write them as constants."""
     why = _why_refused_or_wrong(case)
     if why is None:
         return Verdict(name=case.name, outcome="right")
@@ -68,8 +68,8 @@ class Refused(str):
 
 
 def _why_refused_or_wrong(case: Case) -> str | None:
-    """Why a case is refused or wrong; None for the values that ONNX expects. An error of a program
-    that was compiled is wrong."""
+    """Return why a case is refused or wrong; None for the values that ONNX expects. An error at run
+    time counts as wrong."""
     try:
         with tempfile.TemporaryDirectory() as folder:
             try:
@@ -87,7 +87,7 @@ def _why_refused_or_wrong(case: Case) -> str | None:
 
 
 def _compiled(case: Case, folder: Path) -> Path:
-    """The bundle of a case."""
+    """Compile a case; return its bundle."""
     if not case.has_only_tensors:
         for value, array in zip(case.model.graph.input, case.inputs, strict=False):
             if not isinstance(array, np.ndarray) and value.type.HasField("tensor_type"):
@@ -110,7 +110,7 @@ def _run(case: Case, bundle: Path) -> dict[str, Any]:
 
 
 def _is_open(model: onnx.ModelProto, name: str) -> bool:
-    """Whether the model leaves the shape of an input open."""
+    """Return whether the shape of an input is not fixed in the model."""
     kind = next(value.type for value in model.graph.input if value.name == name)
     if not kind.HasField("tensor_type"):
         return False
@@ -119,7 +119,7 @@ def _is_open(model: onnx.ModelProto, name: str) -> bool:
 
 
 def difference(found: Array, expected: Array, rtol: float, atol: float) -> str:
-    """The first difference that ONNX's runner would report; "" for none."""
+    """Return the first difference that ONNX's runner would report; "" for none."""
     if found.shape != expected.shape:
         return f"shape {found.shape} instead of {expected.shape}"
     if found.dtype != expected.dtype:

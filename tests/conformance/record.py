@@ -1,7 +1,6 @@
-"""Committed outcomes of all cases: what is right may not stop being right.
+"""Committed outcomes of all cases: a case that is right must stay right.
 
-One line for each case: its group, its outcome, its name and its operator, sorted by operator and
-name.
+The file has a line per case: group, outcome, name and operator, sorted by operator and name.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ WORDS: Mapping[Outcome, str] = {
     "refused": "refused",
     "exception": "exception",
 }
-#: Words of cases that are right, from the best on.
+#: Words for right cases, the best first.
 RIGHT = ("right", "constants")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """Outcome of one case; `constants` is one that is right if its inputs but the first, or all of
-    numbers that say a shape, are initializers."""
+    """Outcome of a case. `constants` means: right if inputs are initializers, as in
+    `Case.with_constants`."""
 
     group: str
     outcome: str
@@ -41,7 +40,7 @@ class Row:
 
 
 def rows_of(cases: Iterable[Case], verdicts: Iterable[Verdict]) -> list[Row]:
-    """Rows of cases that were judged, in the file's order. Raises KeyError for a wrong one."""
+    """Return the rows of judged cases, in the file's order. Raises KeyError for a wrong case."""
     found = [
         Row(
             group="core" if case.is_core else "other",
@@ -55,21 +54,21 @@ def rows_of(cases: Iterable[Case], verdicts: Iterable[Verdict]) -> list[Row]:
 
 
 def read(file: Path | None = None) -> list[Row]:
-    """Rows of the file."""
+    """Return the rows of the file."""
     file = file or FILE
     lines = [line.split(maxsplit=3) for line in file.read_text().splitlines()]
     return [Row(group=g, outcome=o, name=n, operator=operator) for g, o, n, operator in lines]
 
 
 def write(rows: Iterable[Row], file: Path | None = None) -> None:
-    """Write the file anew."""
+    """Write the file."""
     file = file or FILE
     lines = (f"{row.group} {row.outcome} {row.name} {row.operator}\n" for row in rows)
     file.write_text("".join(lines))
 
 
 def worse(verdicts: Iterable[Verdict], rows: Iterable[Row]) -> list[str]:
-    """Cases that are not as right as their rows say, each with the difference."""
+    """Return the cases with a worse outcome than in their rows, each with the difference."""
     found, known = [], {row.name: row for row in rows}
     for verdict in verdicts:
         row, outcome = known.get(verdict.name), WORDS.get(verdict.outcome, verdict.outcome)
@@ -83,7 +82,7 @@ def worse(verdicts: Iterable[Verdict], rows: Iterable[Row]) -> list[str]:
 
 
 def better(verdicts: Iterable[Verdict], rows: Iterable[Row]) -> list[str]:
-    """Names of cases that are right, and whose rows say less or are missing."""
+    """Return the names of right cases whose rows are worse or missing."""
     known = {row.name: row.outcome for row in rows}
     found = []
     for verdict in verdicts:

@@ -1,8 +1,8 @@
-"""CPU kernels run between pages without rights: one byte outside a buffer ends this process.
+"""CPU kernels on buffers between inaccessible pages: an access outside a buffer ends the process.
 
-Run as a child, ``python -m tests.device.cpu.guarded TARGET COUNT SEED MISSING``: it names each
-kernel on its standard output before it calls it, so that whoever sees it die knows by which one.
-Each buffer is MISSING bytes short, 0 but where a test wants to see a kernel leave its buffers.
+Runs as a child, ``python -m tests.device.cpu.guarded TARGET COUNT SEED MISSING``. It prints each
+kernel's name before the call, so that the parent knows which kernel ended the process. Each buffer
+is MISSING bytes short: 0, unless a test checks that the guard works.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ EPILOGUES: tuple[tuple[Epilogue, ...], ...] = (
     (Epilogue.RESIDUAL,),
     (Epilogue.BIAS, Epilogue.GELU, Epilogue.RESIDUAL),
 )
-#: Bytes of an input and what an output holds before: small numbers in every type, no NaN.
+#: Bytes of inputs, and of outputs before a call: small numbers in every type, no NaN.
 INPUT, POISON = 0x3A, 0xA5
 
 Bytes = npt.NDArray[np.uint8]
@@ -66,7 +66,7 @@ class Case:
 
 
 def cases(target: Target, random: Random, count: int) -> Iterator[Case]:
-    """Half of them products; sizes around those of vectors and tiles, and single elements."""
+    """Yield cases: half are products; sizes are near those of vectors and tiles, or 1."""
     for _ in range(count // 2):
         spec = product(target, random)
         yield Case(spec=spec, schedule=small_blocks(spec, target, random))
@@ -75,7 +75,7 @@ def cases(target: Target, random: Random, count: int) -> Iterator[Case]:
 
 
 def length(random: Random) -> int:
-    """1, or close to a multiple of a vector, or anything."""
+    """Return 1, a number near a multiple of a vector, or any number."""
     near = random.choice((4, 8, 16, 32, 64)) * random.randint(1, 2) + random.randint(-1, 1)
     return random.choice((1, near, random.randint(2, 80)))
 
@@ -88,7 +88,7 @@ def product(target: Target, random: Random) -> Matmul:
     dtype = random.choice(FAMILY.dtypes(Matmul.op, target))
     layout = random.choice(list(Layout))
     if random.random() < 0.1:
-        # Columns so few that B is transposed.
+        # N so small that B is transposed.
         n, k, layout = random.randint(1, 9), random.randint(1, 300), Layout.NN
     padding = [random.choice((0, 0, random.randint(1, 9))) for _ in range(3)]
     out = random.choice(OUTPUTS[dtype])
@@ -113,7 +113,7 @@ def product(target: Target, random: Random) -> Matmul:
 
 
 def small_blocks(spec: Matmul, target: Target, random: Random) -> Schedule | None:
-    """Blocks so small that there are several along every axis; None where they do not fit."""
+    """Return blocks so small that there are several along each axis; None if they do not fit."""
     chosen = FAMILY.choose(spec, target)
     if random.random() < 0.5 or not isinstance(chosen, BlockedMatmul):
         return None
@@ -130,7 +130,7 @@ def relu(random: Random) -> Elementwise:
 
 
 def views(random: Random) -> Elementwise:
-    """Copies of rows of any length, with places that no element of an input is at."""
+    """Return a copy of rows of any length, some of whose elements come from no input."""
     rows, cols, more = random.randint(1, 9), length(random), random.randint(1, 40)
     start = random.randint(0, cols - 1)
     expression, shapes = random.choice(
@@ -149,7 +149,7 @@ def views(random: Random) -> Elementwise:
 
 
 def convolution(random: Random) -> Conv2d:
-    """Windows that begin and end in front of and behind the images, of channels of any number."""
+    """Return a convolution with any number of channels whose windows extend past the images."""
     channels, kernel = random.randint(1, 19), (random.randint(1, 4), random.randint(1, 4))
     sizes = tuple(random.randint(each, each + 6) for each in kernel)
     groups, outputs = random.choice((1, 1, 2, 3)), random.randint(1, 20)
@@ -169,7 +169,7 @@ def convolution(random: Random) -> Conv2d:
 
 
 def winograd(random: Random) -> Conv2d:
-    """Tiles that reach over the images on any side, of channels of any number."""
+    """Return a convolution with any number of channels whose tiles extend past the images."""
     channels = random.choice((8, 16, random.randint(1, 19)))
     return Conv2d(
         input=(random.randint(1, 2), channels, random.randint(3, 13), random.randint(3, 13)),
@@ -195,7 +195,7 @@ def softmax(random: Random) -> Rowwise:
 
 
 def rowwise(random: Random) -> Rowwise:
-    """Inputs of whole rows, of one element for each, and of one for a part of it."""
+    """Return an operation on inputs of whole rows, of one element per row, and of one per part."""
     cols, rows = random.choice((length(random), random.randint(81, 2000))), random.randint(1, 5)
     planes = (rows, random.randint(1, 3), length(random))
     expression, shapes = random.choice(
@@ -219,7 +219,7 @@ def rowwise(random: Random) -> Rowwise:
 
 
 def run(case: Case, target: Target, missing: int) -> None:
-    """Against the guard behind each buffer, and against the one before it."""
+    """Run a case with buffers that end at a guard, and with buffers that begin at one."""
     bundle = pack([pipeline.kernel(case.spec, target, case.schedule)])
     entry = bundle.manifest.kernels[0]
     artifact = entry.artifacts[0]

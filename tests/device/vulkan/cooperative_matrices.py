@@ -1,11 +1,10 @@
-"""Kernels by cooperative matrices, executed by lavapipe 26, which has matrices of 8x8x8.
+"""Kernels with cooperative matrices, executed by lavapipe 26, which has matrices of 8x8x8.
 
-A test module says what is checked: `cooperative(vulkan)` checks kernels as they are, and `faults()`
-gives specs with changes of their modules, each of which `check_exact` has to see.
+A test module defines the checks: `cooperative(vulkan)` checks kernels, and `faults()` returns specs
+with changes of their modules, each of which `check_exact` must detect. A test starts this program
+on the driver:
 
     python -m tests.device.vulkan.cooperative_matrices MODULE cooperative|faults
-
-is the program that a test starts on the driver.
 """
 
 from __future__ import annotations
@@ -22,19 +21,19 @@ from tests.device.vulkan.vulkan_support import build, open_vulkan
 from tests.drivers import LAVAPIPE, LAYER_LOG
 
 TARGET = "vulkan1.3+coopmat"
-#: Texts of a module, and what is there instead.
+#: Pairs of a text in a module and its replacement.
 Changes = tuple[tuple[str, str], ...]
 
 
 def check(module: str, folder: Path) -> None:
-    """Kernels are exact, and the newest validation layer (files in `folder`) is silent."""
+    """Check that kernels are exact, and that the newest validation layer reports nothing."""
     LAVAPIPE.python("-m", __name__, module, "cooperative", layer=folder)
     log = folder / LAYER_LOG
     assert (log.read_text() if log.exists() else "") == ""
 
 
 def check_faults(module: str) -> None:
-    """Each fault is seen."""
+    """Check that each fault is detected."""
     expected = sum(len(changes) for _, changes in import_module(module).faults())
     out = LAVAPIPE.python("-m", __name__, module, "faults").stdout
     assert out.count("seen:") == expected > 0, out

@@ -1,11 +1,11 @@
-"""The support table's kernels for Vulkan, tiny: each operation, type, layout, function and kind of
-edge, as the family and the scalar language list them.
+"""Small kernels for every entry of Vulkan's support table: operations, types, layouts, functions
+and kinds of edges, as listed by the family and the scalar language.
 
     python -m tests.device.vulkan.support_table TARGET,... [LOG]
 
-is a program that executes them on the driver of its process, each on random, whole-number and
-special-value data as `kgen verify` does. One line of JSON for each: the kernel, whether it was
-right, or why the device does not run it. LOG is the file of the validation layer's messages.
+Executes them on the driver of its process, each on random, integer and special-value data, as `kgen
+verify` does. It prints a line of JSON per kernel: whether it was right, or why the device does not
+run it. LOG is the file of the validation layer's messages.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ MULTIPLIED, ELEMENTS, ROWS = (
     FAMILY.dtypes(op, TARGET) for op in (Matmul.op, Elementwise.op, Rowwise.op)
 )
 FLOATS = tuple(dtype for dtype in ELEMENTS if not dtype.is_integer)
-#: Types that are computed in; the others become one of these when they are read.
+#: Types in which kernels compute; elements of other types are converted when they are read.
 COMPUTED = (DType.F32, DType.S32, DType.S64)
 LAYOUTS = tuple(Layout)
-#: Whole tiles and vectors; a remainder in each dimension; small M, small N, one of each.
+#: Whole tiles and vectors; a remainder in each dimension; small M; small N; single elements.
 SIZES = ("32x32x16", "17x19x13", "1x20x33", "18x2x40", "1x1x1")
 
 
 def lines() -> Iterator[str]:
-    """The specs in one line each (:mod:`kgen.spec.text`)."""
+    """Yield each spec as a line of text (:mod:`kgen.spec.text`)."""
     for dtype, size in product(MULTIPLIED, SIZES):
         for layout in LAYOUTS if size in SIZES[:2] else LAYOUTS[1:2]:
             yield f"matmul {size} {dtype} layout={layout}"
@@ -58,7 +58,7 @@ def lines() -> Iterator[str]:
         yield f"matmul 9x10x8 {dtype} out={'f16' if dtype == 'f32' else 'f32'} +gelu+residual"
         yield f"matmul 9x12x8 {dtype} out=s8 +relu"
         yield f"matmul 9x10x8 s8 out={dtype} batch=2 alpha=0.5 beta=1 +bias+relu"
-    # 16 bytes in a row: by cooperative matrices where the target has them.
+    # Rows of multiples of 16 bytes: cooperative matrices are used if the target has them.
     yield "matmul 32x32x64 s8"
     for dtype in FAMILY.dtypes(Conv2d.op, TARGET):
         out = " out=f32" if dtype is DType.S8 else ""
@@ -81,7 +81,7 @@ def lines() -> Iterator[str]:
         yield f"softmax(x) 3x{cols} {dtype}"
         yield f"layer_norm(x,scale,shift) 3x{cols},{cols},{cols} {dtype}"
     for dtype, size in product(ROWS, ("5x33", "3x1030")):
-        # Rows are folded in f32 or s32; an s64 takes part element by element.
+        # Rows are folded in f32 or s32; s64 is supported element by element only.
         yield (
             f"amax(x) {size} {dtype}"
             if dtype != "s64"
@@ -96,14 +96,14 @@ def lines() -> Iterator[str]:
 
 
 def elementwise() -> Iterator[Spec]:
-    """Every function in each type that is computed in, several of them to a kernel."""
+    """Yield kernels of several functions each: every function in each type of COMPUTED."""
     for dtype in COMPUTED:
         calls = [call_of(name) for name, f in functions().items() if not f.rowwise]
         yield from of_several_outputs([c for c in calls if is_of(c, dtype)], dtype, (3, 7))
 
 
 def is_of(call: str, dtype: DType) -> bool:
-    """Some functions are none of integers, or leave them for f32."""
+    """Return whether a function computes in a type: some do not support integers, or use f32."""
     try:
         return Elementwise(expression=call, shapes=((3,),), dtype=dtype).compute is dtype
     except SpecError:
@@ -117,8 +117,8 @@ def specs() -> list[Spec]:
 def executed(
     backend: Backend, kernel: BuiltKernel, before: dict[str, str] | None = None
 ) -> dict[str, Any]:
-    """Return the errors of the kernel, run by run, or why the device does not run it, or the kernel
-    `before` that has the same program."""
+    """Return the errors of a kernel by run, or why the device does not run it, or the earlier
+    kernel in `before` that has the same program."""
     bundle = pack([kernel])
     (entry,) = bundle.manifest.kernels
     chosen, reason = choose_code(backend.described, entry)
@@ -142,7 +142,7 @@ def executed(
 
 
 def program(text: str) -> str:
-    """A module's instructions, without what the versions of SPIR-V list in the entry point."""
+    """Return a module's instructions without the entry point's list, which depends on versions."""
     lines = (line.partition(";")[0].strip() for line in text.splitlines())
     return "\n".join(line for line in lines if line and not line.startswith("OpEntryPoint"))
 

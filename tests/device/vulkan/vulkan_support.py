@@ -1,4 +1,4 @@
-"""Helpers of the Vulkan tests: a device where one is required, and runs on poisoned memory."""
+"""Helpers of the Vulkan tests: the required device, and runs on poisoned memory."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ NUMPY: dict[DType, Any] = {
     DType.S32: np.int32,
     DType.S64: np.int64,
 }
-#: Bytes around each tensor that a kernel must leave alone, and what they hold.
+#: Bytes around each tensor that a kernel must not change, and their content.
 GUARD = 256
 POISON = 0xA5
 
 
 def open_vulkan(**options: Any) -> VulkanBackend:
-    """The first Vulkan device. Without one skip; in CI, where lavapipe can be installed, fail."""
+    """Open the first Vulkan device. If there is none, skip the test; in CI, fail."""
     try:
         return VulkanBackend(**options)
     except DeviceError as error:
@@ -50,7 +50,7 @@ def build(spec: Spec, target: str = "vulkan1.3", schedule: Schedule | None = Non
 
 
 def loadable(kernel: BuiltKernel) -> tuple[KernelEntry, dict[str, Code]]:
-    """The kernel as a bundle would hand it to a backend."""
+    """Return the kernel as a bundle passes it to a backend."""
     bundle = pack([kernel])
     (entry,) = bundle.manifest.kernels
     artifact = entry.artifacts[0]
@@ -58,9 +58,10 @@ def loadable(kernel: BuiltKernel) -> tuple[KernelEntry, dict[str, Code]]:
 
 
 def run(backend: Backend, kernel: BuiltKernel, inputs: Mapping[str, Values]) -> Values:
-    """The output, flat, in numpy's type of its dtype. Inputs are flat extents of theirs.
+    """Run a kernel; return the output as a flat array. Inputs are flat arrays, gaps included.
 
-    All memory but the inputs is poisoned before, and checked after where it is not the output.
+    Memory other than the inputs is poisoned before the run; memory other than the output must be
+    unchanged after it.
     """
     bundle = pack([kernel])
     (entry,) = bundle.manifest.kernels
@@ -79,7 +80,7 @@ def run(backend: Backend, kernel: BuiltKernel, inputs: Mapping[str, Values]) -> 
                 memory[GUARD : GUARD + p.nbytes] = data.view(np.uint8)
             raw[p.name] = backend.alloc(memory.nbytes)
             backend.copy_to_device(raw[p.name], memory)
-            # The guard behind is bound too: lavapipe drops stores beyond what is bound.
+            # The guard after the tensor is bound too: lavapipe drops stores outside bound memory.
             views[p.name] = backend.view(raw[p.name], GUARD, p.nbytes + GUARD)
             sizes[p.name] = memory
         backend.launch(loaded, views)

@@ -1,4 +1,4 @@
-"""Compiling the C runtime, and asking a small program of what it does."""
+"""Compile the C runtime, and run a small program on top of it."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werr
 PLAIN = (*WARNINGS, "-O2")
 SANITIZED = (*WARNINGS, "-g", "-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover")
 THREADS = (*WARNINGS, "-g", "-O1", "-fsanitize=thread")
-#: Linked so that `fuzz.c` may let allocations of the runtime fail.
+#: Linker flags with which `fuzz.c` can make allocations of the runtime fail.
 WRAPPED = ("-Wl,--wrap=malloc", "-Wl,--wrap=calloc")
-#: A size that a bundle lies about gives no memory, and no abort. Death by a signal is seen.
+#: With a wrong size in a bundle, allocations fail instead of aborting.
 OPTIONS = {"ASAN_OPTIONS": "allocator_may_return_null=1", "TSAN_OPTIONS": "halt_on_error=1"}
 
 Array = npt.NDArray[Any]
@@ -45,8 +45,8 @@ def compiled(
     linking: Sequence[str] = (),
     own_flags: Sequence[str] | None = None,
 ) -> Path:
-    """The program with the whole runtime, made by whoever needs it first; `own_flags` are the
-    program's where it is compiled otherwise."""
+    """Compile a program with the whole runtime, once for all processes. The program itself is
+    compiled with `own_flags` if given."""
     cc = compiler()
     made = folder / f"{name}-{'-'.join(f.strip('-').replace('=', '-') for f in flags[-3:])}"
     with (folder / "program.lock").open("w") as lock:
@@ -72,8 +72,7 @@ def compiled(
 
 
 def runtime(folder: Path, cc: str, flags: Sequence[str]) -> list[str]:
-    """Compile the runtime once with these flags, whichever process needs it first; return the
-    objects."""
+    """Compile the runtime with these flags, once for all processes; return the objects."""
     place = folder / f"c-runtime{''.join(flags)}"
     with (folder / "c-runtime.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -92,7 +91,7 @@ def run(command: Sequence[str], cwd: Path | None = None) -> None:
 
 
 class Driver:
-    """`driver.c`, which says in its head what it can be asked."""
+    """Runs `driver.c`, whose first comment lists its commands."""
 
     def __init__(self, program: Path) -> None:
         self.program = program
@@ -120,14 +119,14 @@ class Driver:
         return done.stdout
 
     def refused(self, bundle: Path | str, *words: object, **options: Any) -> str:
-        """The one line of an error: status and message."""
+        """Return the one line of an error: status and message."""
         done = self.ask(bundle, *words, **options)
         assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
         return done.stderr.strip()
 
 
 def arrays(entry: KernelEntry, seed: int = 0) -> list[Array]:
-    """Values for what a call of a kernel is given, packed as their parameters say."""
+    """Return values for the inputs of a kernel, packed according to their parameters."""
     rng = np.random.default_rng(seed)
     return [values(rng, p.dtype, p.shape) for p in entry.arguments]
 
@@ -144,7 +143,7 @@ def values(rng: np.random.Generator, dtype: DType, shape: Sequence[int]) -> Arra
 
 
 def spread(array: Array, shape: Sequence[int], strides: Sequence[int]) -> Array:
-    """The bytes that a tensor with these strides spans, gaps filled with a pattern."""
+    """Return the bytes that a tensor with these strides spans; gaps are filled with a pattern."""
     extent = 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
     flat = np.frombuffer(b"\x5a" * (extent * array.itemsize), array.dtype).copy()
     steps = tuple(s * array.itemsize for s in strides)
@@ -159,7 +158,7 @@ def write(folder: Path, name: str, data: Array | bytes) -> Path:
 
 
 def files_of(entry: KernelEntry, inputs: Sequence[Array], folder: Path) -> list[Path]:
-    """A file for each argument in the manifest's order, those of inputs written."""
+    """Return a file per argument, in the manifest's order; files of inputs are written."""
     given = dict(zip((p.name for p in entry.arguments), inputs, strict=True))
     files = []
     for p in entry.parameters:

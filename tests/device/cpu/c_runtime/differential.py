@@ -1,10 +1,10 @@
-"""Differential fuzzer: C and Python open mutated bundles, and have to agree.
+"""Differential fuzzer: C and Python open mutated bundles, and must agree.
 
     python -m tests.device.cpu.c_runtime.differential [--seconds N] [--seed S]
 
-A case is decided by the seed and its number. Changes of the archive, of the manifest's text and of
-its values have a third each; checksums and digests are put right, so that a change reaches the
-code that it is meant for.
+A case is determined by the seed and its number. A third of the cases each change the archive, the
+manifest's text, and the manifest's values. Checksums and digests are corrected, so that a change
+reaches the code that it is meant for.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class Case(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """Verdict of a language on a bundle; `why` is empty if it is accepted. Messages of the reader,
-    which both languages share, are equal; other messages are of each language's loader."""
+    """Verdict of a language on a bundle; `why` is empty if it is accepted. Both languages share the
+    reader and its messages; other messages come from each language's loader."""
 
     why: str
     is_of_reader: bool = False
@@ -64,7 +64,7 @@ class Verdict(NamedTuple):
         return not self.why
 
     def agrees(self, c: Verdict) -> bool:
-        """Whether Python's verdict is that of C."""
+        """Return whether Python's verdict agrees with that of C."""
         return self.why == c.why if self.is_of_reader else self.taken == c.taken
 
 
@@ -95,8 +95,8 @@ class Base:
 
 
 def bases() -> list[Base]:
-    """A bundle of kernels, with a constant, a workspace and a kernel for a GPU; and programs, of
-    which one repeats steps and one counts elements."""
+    """Return a bundle of kernels, with a constant, a workspace and a kernel for a GPU; and bundles
+    of programs, one of which repeats steps and one counts elements."""
     cpu = {"x86_64": "x86-64", "aarch64": "aarch64-neon"}[platform.machine()]
     target = targets.find(cpu)
     kernels = pack(
@@ -109,7 +109,7 @@ def bases() -> list[Base]:
     found = []
     for bundle in (kernels, mlp_bundle(cpu), gru_bundle(cpu), counted_bundle(cpu)):
         files = {**bundle.files, **{name: d.tobytes() for name, d in bundle.weights.items()}}
-        # What people read is long, and no reader looks at it.
+        # Texts for people are long, and no reader reads them.
         files = {n: d[:64] if n.endswith(".ll") else d for n, d in files.items()}
         manifest = repeating(bundle.manifest)
         found.append(Base(manifest=manifest, files=files))
@@ -120,7 +120,7 @@ def bases() -> list[Base]:
 
 
 def flipped(rng: random.Random, base: Base) -> bytes:
-    """A few bytes of headers, directory or anywhere."""
+    """Change a few bytes of headers, of the directory, or anywhere."""
     data = bytearray(base.data)
     heads = [m.start() for m in re.finditer(rb"PK[\1\3\5][\2\4\6]", data)]
     for _ in range(rng.choice((1, 1, 2, 4))):
@@ -132,7 +132,7 @@ def flipped(rng: random.Random, base: Base) -> bytes:
 
 
 def cut(rng: random.Random, base: Base) -> bytes:
-    """Bytes taken out or put in, anywhere or at the ends."""
+    """Remove or insert bytes, anywhere or at the ends."""
     data = base.data
     at = rng.choice((0, len(data), len(data) - 22, data.index(b"PK\1\2"), rng.randrange(len(data))))
     length = rng.choice((1, 2, 4, 22, 76))
@@ -148,7 +148,7 @@ NAMES = (
 
 
 def rezipped(rng: random.Random, base: Base) -> bytes:
-    """Another list of files: renamed, twice, missing, more, in another order or form."""
+    """Change the list of files: rename, duplicate, drop, add, reorder or reformat some."""
     files = [(MANIFEST, base.text.encode()), *base.files.items()]
     for _ in range(rng.choice((0, 1, 1, 2))):
         at = rng.randrange(len(files))
@@ -168,7 +168,7 @@ def rezipped(rng: random.Random, base: Base) -> bytes:
             break
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as new, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of names that are there twice
+        warnings.simplefilter("ignore")  # about names that occur twice
         for name, content in files:
             info = zipfile.ZipInfo(name or "empty")
             info.extra = rng.choice(
@@ -212,10 +212,10 @@ TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?[0-9.eE+-]+|[][{},:]|\w+')
 
 
 def reworded(rng: random.Random, base: Base) -> bytes:
-    """Tokens of the text: replaced, doubled, left out, or with blanks."""
+    """Replace, double or drop tokens of the text, or add blanks."""
     text = base.text
     if rng.random() < 0.3:
-        # Where anything may stand.
+        # Add places at which any value is valid.
         text = text.replace('"schedule": {', '"schedule": {"free": @, ', 1)
         text = text.replace("@", rng.choice((*NUMBERS, *TEXTS)), 1)
     for _ in range(rng.choice((0, 1, 1, 2))):
@@ -242,7 +242,7 @@ def reworded(rng: random.Random, base: Base) -> bytes:
 
 
 def garbled(rng: random.Random, base: Base) -> bytes:
-    """Bytes of the text, with a checksum that is right again."""
+    """Change bytes of the text, and correct the checksum."""
     data = bytearray(base.data)
     end = len(base.text)
     start = data.index(b"{")
@@ -255,7 +255,7 @@ def garbled(rng: random.Random, base: Base) -> bytes:
 
 
 def lied(rng: random.Random, base: Base) -> bytes:
-    """A value or two replaced, dropped, doubled or swapped; files stay those that are named."""
+    """Replace, drop, double or swap a value or two; the named files stay."""
     manifest = base.manifest
     for _ in range(rng.choice((1, 1, 2))):
         path = rng.choice(base.places if manifest is base.manifest else list(places(manifest)))
@@ -287,7 +287,7 @@ CHANGES: Sequence[Callable[[random.Random, Base], bytes]] = (
 
 
 def cases(seed: int) -> Iterator[Case]:
-    """Cases of a seed, without end; the first ones are unchanged."""
+    """Yield endless cases of a seed; the first ones are unchanged."""
     origins = bases()
     for number, base in enumerate(origins):
         yield Case(f"base {number}", base.data)
@@ -321,7 +321,7 @@ def write_pack(path: Path, bundles: Sequence[bytes]) -> None:
 
 
 def by_c(fuzz: Path, folder: Path, given: Sequence[bytes]) -> list[Verdict]:
-    """Opened under sanitizers, in one process."""
+    """Open the bundles in C under sanitizers, in one process."""
     packed = folder / "pack"
     write_pack(packed, given)
     done = subprocess.run(
@@ -340,7 +340,7 @@ def by_c(fuzz: Path, folder: Path, given: Sequence[bytes]) -> list[Verdict]:
 class Outcome(NamedTuple):
     taken: int
     refused: int
-    #: What the languages disagree on.
+    #: Cases on which the languages disagree.
     differences: list[str]
 
 

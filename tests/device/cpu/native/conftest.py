@@ -11,7 +11,7 @@ from kgen_runtime import settings
 
 @pytest.fixture(autouse=True, scope="module")
 def this_cpu() -> Iterator[None]:
-    """`native` is the machine again, here and in child processes."""
+    """Make `native` stand for this machine, here and in child processes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv(settings.NATIVE, raising=False)
         yield

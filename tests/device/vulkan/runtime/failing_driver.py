@@ -1,10 +1,10 @@
-"""A program: work on a Vulkan device, during which one call of the driver fails, each in turn.
+"""Program that works on a Vulkan device while one call of the driver fails, each call in turn.
 
     python -m tests.device.vulkan.runtime.failing_driver
 
-One line of JSON for each call that was made to fail, and how: what the runtime raised, whether it
-was an error of ours in one line, what was created and not destroyed when all was closed, and what
-came of the same work on the same device afterwards.
+It prints a line of JSON for each failing call: what the runtime raised, whether that was an error
+of kgen in one line, what was created and not destroyed after closing, and the result of the same
+work on the same device afterwards.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kgen_runtime.errors import KgenError
 from tests.device.vulkan.vulkan_support import build, loadable
 from tests.specs import relu_of
 
-#: What makes something, and what undoes it; the number of those that a call makes.
+#: Calls that create objects, the calls that destroy them, and the number created by a call.
 MADE_BY = {
     f"vkCreate{what}": f"vkDestroy{what}"
     for what in (
@@ -33,7 +33,7 @@ MADE_BY = {
         *("DescriptorPool", "CommandPool", "PipelineCache", "Fence"),
     )
 } | {"vkAllocateMemory": "vkFreeMemory", "vkCreateComputePipelines": "vkDestroyPipeline"}
-#: Others that may fail, of the package and of the library below it.
+#: Other calls that may fail, of the package and of the library below it.
 OTHERS = (
     *("vkAllocateDescriptorSets", "vkAllocateCommandBuffers", "vkBindBufferMemory", "vkMapMemory"),
     "vkEnumeratePhysicalDevices",
@@ -50,7 +50,7 @@ FAILURES = {
 
 
 class Failing:
-    """The driver's calls, counted; the one numbered `at` fails."""
+    """Counter of the driver's calls; the call numbered `at` fails."""
 
     def __init__(self) -> None:
         self.made, self.live, self.at, self.how = 0, Counter[str](), 0, "lost"
@@ -88,7 +88,7 @@ class Failing:
 
 
 class _Library:
-    """The library, whose calls give a status."""
+    """The library, whose calls return a status."""
 
     def __init__(self, library: Any, failing: Failing) -> None:
         self._library, self._failing = library, failing
@@ -110,11 +110,11 @@ KERNEL = loadable(build(relu_of((1000,), dtype=DType.F32)))
 
 
 def use(backend: VulkanBackend) -> None:
-    """Everything that a backend does, once."""
+    """Do everything that a backend can do, once."""
     host = np.zeros(4000, np.uint8)
     kernel = backend.load(*KERNEL)
     x, out = backend.alloc(4000), backend.alloc(4000)
-    large = backend.alloc(8 * 2**20)  # more than is kept unused
+    large = backend.alloc(8 * 2**20)  # larger than what is kept after it is freed
     backend.copy_to_device(x, host)
     buffers = {"x": x, "out": out}
     backend.launch(kernel, buffers)
@@ -136,7 +136,7 @@ def main() -> None:
             failing.live.clear()
             backend, raised, again = None, None, None
             try:
-                # Memory that copies reach, as on a GPU.
+                # Memory that only copies can access, as on a GPU.
                 backend = VulkanBackend(mapped=False)
                 use(backend)
             except Exception as error:

@@ -1,9 +1,9 @@
-"""A program: kernels, sound or with a line taken out, executed under the validation layer.
+"""Program that executes kernels under the validation layer: correct ones, or with a fault.
 
     python -m tests.device.vulkan.validation.under_the_layer LOG sound|barriers|guards
 
-LOG is the file that the layer writes to. One line of JSON for each run: the kernel, what was taken
-out, how many messages the layer had, and whether the result was right.
+LOG is the file that the layer writes to. It prints a line of JSON per run: the kernel, its fault,
+the number of the layer's messages, and whether the result was right.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def product(i: Inputs) -> Values:
     return result
 
 
-#: Kernels with barriers in and between loops, and with guards; and what each should give.
+#: Kernels with barriers in and between loops, and with guards, and functions of their results.
 CASES: tuple[tuple[Spec, Callable[[Inputs], Values]], ...] = (
     (
         Matmul(m=33, n=34, k=35, dtype=DType.F32, epilogue=(Epilogue.BIAS, Epilogue.RELU)),
@@ -60,7 +60,7 @@ CASES: tuple[tuple[Spec, Callable[[Inputs], Values]], ...] = (
 
 
 def mutants(kernel: BuiltKernel, kind: str) -> Iterator[tuple[str, BuiltKernel]]:
-    """The kernel without each of its barriers, or with each of its guards always true."""
+    """Yield the kernel without one of its barriers, or with one of its guards always true."""
     lines = kernel.source.text.splitlines(keepends=True)
     for number, line in enumerate(lines):
         if kind == "barriers" and "OpControlBarrier" in line:
@@ -82,7 +82,7 @@ def mutants(kernel: BuiltKernel, kind: str) -> Iterator[tuple[str, BuiltKernel]]
 
 def main(log: str, kind: str) -> None:
     backend, seen = VulkanBackend(), 0
-    # Rows fold by shuffles in the one target, by barriers alone in the other.
+    # One target folds rows by shuffles, the other by barriers alone.
     cases = [(*case, "vulkan1.3") for case in (CASES if kind == "sound" else CASES[:2])]
     cases += [(*CASES[1], "vulkan1.1")] if kind == "barriers" else []
     for spec, expected, target in cases:
@@ -98,7 +98,7 @@ def main(log: str, kind: str) -> None:
             try:
                 out = run(backend, mutant, inputs)
                 right = np.allclose(out, expected(inputs).reshape(-1), rtol=1e-4, atol=1e-5)
-            except AssertionError:  # memory that is not the kernel's was written to
+            except AssertionError:  # the kernel wrote to other memory
                 right = False
             messages = Path(log).read_text().count("Validation Error") if Path(log).exists() else 0
             found = {"kernel": spec.key, "removed": removed, "right": bool(right)}
