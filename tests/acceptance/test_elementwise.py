@@ -8,11 +8,14 @@ from collections.abc import Iterable
 import pytest
 
 import kgen
+from kgen import pipeline, targets
 from kgen.check.execute.runners import Emulation
 from kgen.emulate.schedules import SCHEDULES
 from kgen.ops import functions
 from kgen.ops.parse import MOST_OUTPUTS
 from kgen.spec import DType, Elementwise
+from kgen.targets.cuda.plan.elementwise import ElementwisePlan as CudaElementwise
+from kgen.targets.vulkan.plan.elementwise import ElementwisePlan as VulkanElementwise
 from tests import needs
 from tests.device.vulkan.vulkan_support import open_vulkan
 from tests.open_devices import verify
@@ -27,6 +30,8 @@ AVX512 = "x86-64-v4+bf16"
 FAMILIES = ("sm_80", "gfx942", "vulkan1.3", "native", AVX512)
 #: Of AMD's targets every function, type and view is in test_amdgpu_optimised.py.
 BUT_AMD = tuple(family for family in FAMILIES if family != "gfx942")
+#: Functions that round are computed in f32, whatever the type; CPUs compute only the digits of it.
+COMPUTED_ALIKE = ("sm_80", "vulkan1.3")
 OTHERS = (
     *(
         "sm_75",
@@ -70,6 +75,8 @@ FOLDED: tuple[tuple[str, tuple[tuple[int, ...], ...]], ...] = (
     ("h = x ** 0; x + h", (ODD,)),
     ("h = x + 1; o = x ** 0; p = x; q = y ** 0 * 3", (ODD, (1,))),
 )
+#: A call of each function of elements.
+CALLS = [call_of(name) for name, function in functions().items() if not function.rowwise]
 #: Rounded, exact, with functions and a choice.
 BINARY = ("x * y + 1", "max(x, -y)", "silu(x) * y if x < y else tanh(y)")
 #: 1, primes, one below and one above a vector, each side broadcast, up to eight dimensions.
@@ -126,11 +133,35 @@ def of_several_outputs(
 @pytest.mark.parametrize("target", BUT_AMD)
 def test_every_function(target: str, dtype: DType) -> None:
     """Each is an output of its own and judged by itself. Under one schedule: these kernels differ
-    in their arithmetic alone."""
-    names = [name for name, function in functions().items() if not function.rowwise]
-    specs = of_several_outputs(map(call_of, names), dtype)
-    assert sum(len(spec.outputs) for spec in specs) == len(names)
+    in their arithmetic alone. Equal arithmetic runs in f32, whose tolerance is the least."""
+    calls = CALLS
+    if target in COMPUTED_ALIKE and dtype is not DType.F32:
+        calls = [call for call in calls if alone(call, dtype).is_exact]
+    specs = of_several_outputs(calls, dtype)
+    assert sum(len(spec.outputs) for spec in specs) == len(calls)
     check(specs, target, schedules=1)
+
+
+@pytest.mark.parametrize("target", COMPUTED_ALIKE)
+def test_functions_that_round_are_computed_alike_in_every_type(target: str) -> None:
+    """Equal expressions, and the same way to render each step of them."""
+    for call in CALLS:
+        specs = [alone(call, dtype) for dtype in DTYPES]
+        if not any(spec.is_exact for spec in specs):
+            assert len({(spec.result_calls, arithmetic(spec, target)) for spec in specs}) == 1, call
+
+
+def alone(call: str, dtype: DType) -> Elementwise:
+    return Elementwise(expression=call, shapes=(ODD,), dtype=dtype)
+
+
+def arithmetic(spec: Elementwise, target: str) -> object:
+    """Return what renders the steps of an expression."""
+    plan = pipeline.plan(spec, targets.find(target))
+    if isinstance(plan, VulkanElementwise):
+        return type(plan.renderer)
+    assert isinstance(plan, CudaElementwise)
+    return plan.type, plan.rest_type
 
 
 @pytest.mark.parametrize("target", OTHERS)
