@@ -436,11 +436,11 @@ def test_a_long_chain_is_several_kernels() -> None:
     assert max(depths) <= DEEPEST and sum(depths) == 181
 
 
-@pytest.mark.parametrize("shape", [(6,), (1, 1, 6)])
+@pytest.mark.parametrize("shape", [(6,), (1, 1, 6), (1, 200, 6)])
 def test_scales_of_channels_are_no_gates(shape: tuple[int, ...]) -> None:
-    """A norm's scale, of one axis or with those of the sequence, stays with its norm."""
+    """A norm's scale, of one axis, stays with its norm, and so does a factor of each element."""
     m = Maker()
     scale = m.add("Sigmoid", m.input("scale", shape))
     x = m.add("Mul", m.input("x", (1, 200, 6)), scale)
     graph = graph_of(imported(m.model(m.add("MatMul", x, m.weight(6, 4))), {}, OPERATORS))
-    assert (gated(graph) is graph) == (len(shape) == 1)
+    assert (gated(graph) is graph) == (shape != (1, 1, 6))

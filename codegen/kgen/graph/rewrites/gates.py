@@ -50,7 +50,7 @@ def _gate(graph: Graph, product: ProductNode) -> tuple[GraphValue, GraphValue] |
         return None
     images, *between, channels = gate.shape
     fits = image.shape == a.shape and channels == a.shape[-1]
-    if not fits or set(between) > {1} or isinstance(gate.operation, SourceNode):
+    if not fits or max(between, default=1) > 1 or isinstance(gate.operation, SourceNode):
         return None
     is_larger = math.prod(a.shape) > PASSES * images * math.prod(b.shape)
     return (image, gate) if is_larger else None
