@@ -37,11 +37,11 @@ EDGE, MASK = 5, 2
 #: Instructions to widen a vector of 16-bit elements, to begin an inner product, and to add the
 #: halves of two vectors.
 WIDENING, CALL, FOLD = 2, 12, 3
-#: Instructions per query and block of keys; more of them if there are several blocks: the
-#: exponential of a maximum's change, and what it rescales; and per vector of a query or result,
-#: which a block's ends load, multiply and store.
+#: Instructions per query and block of keys; further ones if there are several blocks, for the
+#: exponential of a maximum's change and for rescaling; and instructions per vector of a query or
+#: result, which is loaded, multiplied and stored at the ends of a block.
 QUERY, RESCALING, ENDS = 32, EXPONENTIAL + 14, 3
-#: Times that a score's line is accessed: stored, read and stored by the softmax, and multiplied.
+#: Accesses to a score's line: stored, read and stored by the softmax, read by the product.
 SCORE_ACCESSES = 4
 
 
@@ -83,8 +83,8 @@ def space(spec: Attention, target: Target) -> Iterator[CpuAttention]:
 
 
 def _forms(spec: Attention, target: Target) -> Iterator[tuple[bool, bool, bool]]:
-    """Yield `pack_k`, `pack_v` and `dots`. Scores that are inner products, whose lanes are added up
-    for each query, are for few queries, which do not repay transposing K."""
+    """Yield `pack_k`, `pack_v` and `dots`. Inner products are for few queries: they add up lanes
+    for each query, but need no transposed K."""
     dots = (False, True) if dot_for(spec.dtype, target) else (False,)
     few = spec.group * spec.queries <= FEW_QUERIES
     packs = ((True, False), (True, True), *[(False, False), (False, True)] * few)

@@ -39,7 +39,7 @@ from kgen.targets.device import Multiplied
 from kgen.targets.header import counted
 from kgen_runtime.values import frozen
 
-#: Elements of A in registers at a time: the next one is loaded while one is multiplied.
+#: Elements of A in registers at a time: the next one is loaded while the current one is multiplied.
 BROADCASTS = 2
 #: Names of the two products: Q K^T, and weights times V.
 SCORES, VALUES = "scores", "values"
@@ -47,11 +47,13 @@ SCORES, VALUES = "scores", "values"
 
 @frozen
 class TilePart:
-    """Function that computes one register tile of scores or of results. `b_start` and `out_start`
-    are the byte offsets of its first column in B and in the sums. `steps` is the trip count,
-    `b_row` the bytes between rows of B. A advances by 4 bytes per step: an f32, or a pair of bf16.
-    Sums are multiplied by `factor` at the end, unless it is 1. With `is_dot`, a step adds the dot
-    products of pairs."""
+    """Function that computes one register tile of scores or of results.
+
+    `b_start` and `out_start` are the byte offsets of its first column in B and in the sums. `steps`
+    is the trip count, and `b_row` the bytes between rows of B. A advances by 4 bytes per step: an
+    f32, or a pair of bf16. Sums are multiplied by `factor` at the end, unless it is 1. With
+    `is_dot`, a step adds the dot products of pairs.
+    """
 
     name: str
     tile: RegisterTile
@@ -152,8 +154,8 @@ class AttentionPlan(CpuPlan):
 
     @property
     def has_vectors_in_pages(self) -> bool:
-        """Whether the keys of a vector are always in one page: blocks begin at whole vectors, and
-        so do pages."""
+        """Whether the keys of a vector are always in one page, because blocks and pages begin at
+        multiples of a vector."""
         size = self.spec.page_size
         return size is not None and size % self.lanes == 0 and not self.spec.has_window
 
@@ -255,15 +257,15 @@ class AttentionPlan(CpuPlan):
         return tuple((lane, lane * self.strides("k")[2]) for lane in range(self.lanes))
 
     def folds(self, prefix: str, keys: int) -> tuple[Fold, ...]:
-        """Return the steps that add up the elements of the vectors `%<prefix>.sum.<key>`. Equal
-        keys get equal sums, however many are added up together."""
+        """Return the steps that add up the elements of each vector `%<prefix>.sum.<key>`. The sum
+        of a key does not depend on how many keys are added up together."""
         return folds(f"%{prefix}", [f"%{prefix}.sum.{key}" for key in range(keys)], self.lanes)
 
     # -- register tiles ------------------------------------------------------------------------
 
     @property
     def bottom(self) -> int:
-        """Rows of the tile below the whole ones of the last block; 0 if there is none."""
+        """Rows of the partial tile at the end of the last block; 0 if there is none."""
         last = self.rows - (self.blocks - 1) * self.schedule.block_q
         return last % self.schedule.mr
 
@@ -333,7 +335,7 @@ class AttentionPlan(CpuPlan):
 
     @property
     def zeroed(self) -> str:
-        """Comparison of a row's sum with 0 by which its result is zeros; empty for none."""
+        """Comparison of a row's sum with 0 that makes its result zeros; empty if there is none."""
         kinds = {EmptyRows.NAN: "", EmptyRows.NO_NAN: "ueq"}
         return kinds.get(self.spec.empty_rows or EmptyRows.ZEROS, "oeq")
 
@@ -347,7 +349,7 @@ class AttentionPlan(CpuPlan):
         return (parse(f"tanh(x / {cap!r}) * {cap!r}"),) if cap else ()
 
     def capped(self, x: str, result: str) -> tuple[str, ...]:
-        """Return the lines that give `result` the score `x` with its cap."""
+        """Return the lines that apply the cap to the score `x` and name it `result`."""
         (cap,) = self._cap
         return self._renderer.render(cap, {"x": x}, result).lines
 

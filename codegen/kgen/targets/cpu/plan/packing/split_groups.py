@@ -1,13 +1,13 @@
 """Groups of B whose products with unsigned bytes of A fit in pairs in 16 bits.
 
-An instruction adds two products of an unsigned and a signed byte to a s16 with saturation. Pairs of
-weights of opposite signs never saturate. Pairs of one sign do not if |b0 + b1| <= 128. A becomes
-unsigned by adding 128, in two copies: in the second one, odd elements are 255 minus those of the
-first, and their weights change sign. So most groups fit with one of both copies. A group that fits
-with neither becomes two: its weights limited to -64..64, and the remainder of them.
+An instruction adds two products of an unsigned and a signed byte to a s16 with saturation. Weights
+of opposite signs never saturate, and weights of equal signs do not if |b0 + b1| <= 128. Adding 128
+makes A unsigned. A second copy of A has 255 minus the odd elements of the first copy, and is
+multiplied by weights whose odd elements have the opposite sign. Most groups fit with one of the
+copies. A group that fits with neither becomes two: weights limited to -64..64, and the remainders.
 
-A split panel is a list of groups with the place of each in A. Sums of a column start from the sum
-of its weights, times -128, or times 127 where A is reversed.
+A split panel is a list of groups, with the place of each in A. The sums of a column start from the
+sum of its weights times -128, or times 127 for reversed elements of A.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def split_bytes(kc: Extents | int, nr: Extents | int) -> Extents | int:
 
 
 def unfit_groups(b: Array, columns: Iterable[int]) -> Array:
-    """Return two fractions of the groups of panels with each number of `columns`: those that do not
-    fit with the first copy of A, and those that become two."""
+    """Return, for each number of `columns` of a panel, two fractions of the groups: those that do
+    not fit with the first copy of A, and those that fit with neither copy."""
     k, n = b.shape
     pairs = np.pad(b, ((0, -k % GROUP_BYTES), (0, 0))).reshape(-1, 2, n)
     even, odd = (pairs[:, which].astype(np.int16) for which in range(2))
