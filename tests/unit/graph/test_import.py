@@ -299,3 +299,16 @@ def test_a_shape_that_only_an_operators_definition_gives() -> None:
     found = imported(m.model(m.add("Cast", output, to=int(T.FLOAT))), {}, OPERATORS)
     assert [node.operator for node in found.nodes] == ["GreaterOrEqual", "Cast"]
     assert found.tensors[found.outputs[0]].shape == (2, 3)
+
+
+def test_weights_that_are_normalised_when_the_model_is_read() -> None:
+    """PyTorch's exporter normalises weights by a BatchNormalization in training mode."""
+    m = Maker()
+    given = [m.weight(1, 4, 9), *(m.constant(np.full(4, n)) for n in (2.0, 0.5, 0.0, 1.0))]
+    weights = m.add("BatchNormalization", *given, training_mode=1, epsilon=0.25)
+    model = m.model(m.add("Add", m.input("x", (1, 4, 9)), weights))
+    (array,) = (a for a in imported(model, {}, OPERATORS).constants.values() if a.ndim == 3)
+    x = m.constants[given[0]].astype(np.float64)
+    centred = x - x.mean(axis=2, keepdims=True)
+    expected = centred / np.sqrt(np.square(centred).mean(axis=2, keepdims=True) + 0.25) * 2 + 0.5
+    np.testing.assert_allclose(array, expected, rtol=1e-5, atol=1e-6)

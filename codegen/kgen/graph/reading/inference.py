@@ -24,6 +24,11 @@ CONSTANT_OF_ANY_TYPE = 13
 MOST_TOLD = 4096
 
 
+def trains(node: onnx.NodeProto) -> bool:
+    """Return whether a BatchNormalization is in training mode."""
+    return any(a.name == "training_mode" and a.i for a in node.attribute)
+
+
 def inferred(
     node: onnx.NodeProto,
     name: str,
@@ -53,6 +58,9 @@ def inferred(
         given = onnx.NodeProto.FromString(node.SerializeToString())
         given.attribute.append(helper.make_attribute("onesided", 1))
         node = given
+    elif node.op_type == "BatchNormalization" and len(node.output) == 1 and trains(node):
+        # Inference wants all results; PyTorch's exporter writes one, to normalise weights.
+        return {node.output[0]: types[node.input[0]]}
     elif node.op_type == "MaxUnpool" and len(node.input) > 2 and node.input[2] in constants:
         # Inference ignores the input that holds the output's shape.
         shape = constants[node.input[2]].reshape(-1).tolist()

@@ -19,7 +19,10 @@ class BatchNormalization(OpRun):  # type: ignore[misc]
         epsilon: Any = None, training_mode: Any = None, **attributes: Any,
     ) -> tuple[Array]:  # fmt: skip
         if training_mode:
-            raise NotImplementedError("statistics of a batch")
+            if len(self.onnx_node.output) > 1:
+                raise NotImplementedError("running statistics of a batch")
+            axes = tuple(axis for axis in range(x.ndim) if axis != 1)
+            mean, variance = x.mean(axis=axes), x.var(axis=axes)
         by_channel = [v.reshape(-1, *(1,) * (x.ndim - 2)) for v in (scale, shift, mean, variance)]
         scale, shift, mean, variance = by_channel
         return ((x - mean) / np.sqrt(variance + np.asarray(epsilon, x.dtype)) * scale + shift,)
