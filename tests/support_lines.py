@@ -122,9 +122,11 @@ def epilogues(row: Row) -> Iterator[Spec]:
 def elements(row: Row) -> Iterator[Spec]:
     """Each function of elements, several to a kernel, each an output of its own; each type."""
     found = [function for function in functions().values() if not function.rowwise]
+    some = -(-len(found) // TYPES_APART)
     shapes = cycle(ELEMENTS)
     for turn, dtype in enumerate(types(row, "elementwise")):
-        for calls in islice(_alike(found, dtype), turn % TYPES_APART, None, TYPES_APART):
+        first = turn % TYPES_APART * some
+        for calls in _alike(found[first : first + some], dtype):
             formula = "; ".join(f"o{i} = {call}" for i, call in enumerate(calls))
             inputs = len(_element(calls[0], dtype, ELEMENTS[0]).inputs)
             yield _element(formula, dtype, next(s for s in shapes if len(s) in (1, inputs)))
