@@ -81,11 +81,12 @@ class Attention(Spec):
       keys instead.
 
     With `page_size`, k and v are pools of `pages` pages that batch elements share, by default
-    batch * keys / page_size. A pool has the axes pages, page_size, K/V heads and elements of a head
-    in memory, or with `kv_layout="bhsd"` pages, K/V heads, page_size and elements. The input
-    `page_table`, batch x (keys / page_size) in s32, has the page of each `page_size` keys of a
-    batch element. `kv_length` is then an input too. Entries behind it may be any number. Others are
-    clamped to the pages of the pools; a call on the CPU refuses them.
+    batch * keys / page_size. The shape of a pool in memory is (pages, page_size, K/V heads,
+    elements of a head), or with `kv_layout="bhsd"` (pages, K/V heads, page_size, elements). The
+    input `page_table`, s32 of shape (batch, keys / page_size), has the number of the page of each
+    `page_size` keys of a batch element. `kv_length` is then an input too. Table entries of keys
+    beyond that length may have any value. Other entries must be numbers of pages: GPU kernels clamp
+    them to the pool, and a call on the CPU refuses those out of range.
 
     With dtype e4m3, `out` is bf16 by default. `scale` has the scales of q and k as factors, and
     `v_scale` is that of v: the result is multiplied by it.

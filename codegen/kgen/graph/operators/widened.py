@@ -13,7 +13,7 @@ from kgen.graph.reading.model import TensorType
 from kgen.ops.expression import Expression
 from kgen_runtime.dtypes import DType
 
-#: Numbers that a byte tells apart.
+#: Number of values of a byte.
 BYTE = 256
 
 
@@ -64,10 +64,8 @@ def encoded(b: Builder, x: GraphValue) -> GraphValue:
 
 
 def is_beyond(b: Builder, found: Expression, dtype: DType) -> Expression:
-    """Return whether numbers are nearer to the next power of two than to the largest number.
-
-    Of two that are equally near, the one with an even mantissa counts.
-    """
+    """Return whether numbers are too large for a type: with one more exponent, they would round to
+    a number above the type's largest. Ties round to an even mantissa."""
     assert dtype.limits is not None
     largest = dtype.limits[1]
     unit = 2.0 ** (math.frexp(largest)[1] - 1 - dtype.mantissa_bits)

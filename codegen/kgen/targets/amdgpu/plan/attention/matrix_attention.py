@@ -365,10 +365,6 @@ class MatrixAttentionPlan(AmdgpuAttentionPlan):
         return self.target.has("mfma")
 
     @property
-    def ballot_bits(self) -> int:
-        return self.wave
-
-    @property
     def declarations(self) -> tuple[str, ...]:
         i = self.instruction
         v = self.scores
