@@ -4,8 +4,10 @@
 
 Random GEMMs are timed with the schedules of their nearest neighbours in the tuning file, some of
 the model's best candidates and some random ones, in turn, in one thread, with warm and with cold
-caches. Half of them have the types and layouts of the support table, half are f32 with the sizes of
-benchmarks.regret. `--target` names the instructions; core and caches are those of this machine.
+caches. A third of them have the types and layouts of the support table, a third are f32 with the
+sizes of benchmarks.regret, and a third are products of the attention heads that
+benchmarks.fused_attention draws. `--target` names the instructions; core and caches are those of
+this machine.
 `--timings` adds the times to a file and fits all times in it: after a change of the model's events,
 `--minutes 0` fits them again. `--events '*_rows'` fits these events only, and keeps the stored
 cycles of the others.
@@ -36,6 +38,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.fused_attention import Written, drawn
 from benchmarks.machine import ROOT, commit, this_machine, today
 from benchmarks.regret import random_gemm
 from benchmarks.results import geometric_mean
@@ -114,9 +117,11 @@ class Timed:
 
 def specs(random: Random) -> Iterator[Matmul]:
     """Yield random GEMMs without end: one of each kind in turn."""
+    attentions = drawn(random)
     while True:
         yield _gemm(random)
         yield random_gemm(random, DType.F32)
+        yield _of_heads(random, next(attentions))
 
 
 def _gemm(random: Random) -> Matmul:
@@ -137,6 +142,22 @@ def _gemm(random: Random) -> Matmul:
                 m=m, n=n, k=k, dtype=dtype, layout=layout, constant=constant,
                 b_dtype=b_dtype,  # type: ignore[arg-type]
             )  # fmt: skip
+
+
+def _of_heads(random: Random, attention: Written) -> Matmul:
+    """Return a product of written-out attention, batched over heads: the scores, or their product
+    with the values. Positions come before heads in all operands but the scores."""
+    heads, size = attention.batch * attention.heads, attention.size
+    scores = Matmul(
+        m=attention.queries, n=attention.keys, k=size, batch=heads, dtype=DType.F32,
+        layout=Layout.NT, lda=heads * size, batch_stride_a=size,
+        ldb=heads * size, batch_stride_b=size,
+    )  # fmt: skip
+    values = Matmul(
+        m=attention.queries, n=size, k=attention.keys, batch=heads, dtype=DType.F32,
+        ldb=heads * size, batch_stride_b=size, ldc=heads * size, batch_stride_c=size,
+    )  # fmt: skip
+    return random.choice((scores, values))
 
 
 def target_here(name: str) -> Target:
