@@ -421,7 +421,8 @@ class Family(ABC):
         return ()
 
     def choose(self, spec: Spec, target: Target) -> Schedule:
-        """Return the heuristic schedule; it fits every spec that `check_support` lets pass."""
+        """Return the heuristic schedule. Raises TargetError as :meth:`check_support` does."""
+        self.check_support(spec, target)
         return next(o for o in self.operations if isinstance(spec, o.spec)).choose(spec, target)
 
     def for_weights(
@@ -467,7 +468,15 @@ class Family(ABC):
         return 0.0
 
     def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
-        """Return the candidates that `choose` ranked, best first; empty where no model ranks."""
+        """Return the candidates that `choose` ranked, best first; empty where no model ranks.
+
+        Raises TargetError as :meth:`check_support` does.
+        """
+        self.check_support(spec, target)
+        return self._ranked(spec, target)
+
+    def _ranked(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
+        """Return the candidates of a spec that the target supports."""
         return ()
 
     def predicted(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import random
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,10 +13,11 @@ import pytest
 
 import kgen
 from kgen import pipeline, targets
-from kgen.errors import TargetError
+from kgen.errors import SpecError, TargetError
 from kgen.schedule import BlockedMatmul, Schedule, ScheduleOrigin
 from kgen.spec import DType, Elementwise, Matmul, text
 from kgen.targets import choose as choosing
+from kgen.targets.base import Family
 from kgen.targets.choose import (
     How,
     choose,
@@ -246,3 +249,25 @@ def test_classes_distinguish_what_fields_count() -> None:
     both = {"expression": "a=relu(x);b=neg(x)", "shapes": ((64,),), "dtype": "f32"}
     narrow = Elementwise(**both, out_dtypes=("f32", "s8"))  # type: ignore[arg-type]
     assert class_of(narrow, TARGET) != class_of(Elementwise(**both), TARGET)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("family", targets.families(), ids=lambda family: family.name)
+def test_a_schedule_of_an_unsupported_spec_is_refused_as_its_build_is(family: Family) -> None:
+    """Whoever ranks candidates gets the refusal that `kgen build` prints, not a traceback."""
+    lines = ("matmul 8x8x8", "conv2d 1x8x8x8,8x8x3x3", "attention q=1x2x64x64,k=1x2x64x64")
+    refused = 0
+    for target, dtype, line in itertools.product(
+        family.targets, DType, (*lines, "softmax 8x64", "relu 64")
+    ):
+        try:
+            spec = text.parse(f"{line} {dtype}")
+        except SpecError:
+            continue
+        try:
+            family.check_support(spec, target)
+        except TargetError as error:
+            for ask in (family.candidates, family.choose):
+                with pytest.raises(TargetError, match=f"^{re.escape(str(error))}$"):
+                    ask(spec, target)
+            refused += 1
+    assert refused

@@ -118,7 +118,7 @@ class Amdgpu(Family):
     def narrow(self, target: Target) -> tuple[BType, ...]:
         return WIDENED
 
-    def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
+    def _ranked(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
         spec = planned_as(spec)
         if isinstance(spec, Attention):
             return attention_candidates.candidates(spec, target)

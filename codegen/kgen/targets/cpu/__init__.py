@@ -293,7 +293,7 @@ class CpuFamily(Family):
             return 0.0
         return cost_model.doubt(spec, target, schedule, distance)
 
-    def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
+    def _ranked(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
         """Return the best candidates; there are none for rows and streams."""
         if isinstance(spec, Attention):
             return attention_blocks.candidates(spec, target, most=LISTED)

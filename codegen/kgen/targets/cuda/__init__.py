@@ -133,7 +133,7 @@ class CudaFamily(Family):
     def narrow(self, target: Target) -> tuple[BType, ...]:
         return WIDENED
 
-    def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
+    def _ranked(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
         spec = planned_as(spec)
         if isinstance(spec, Attention):
             return attention_tiles.candidates(spec, target)
