@@ -113,7 +113,7 @@ def origin(origins: Mapping[int, Place], number: int) -> str:
     if number not in origins:
         return ""
     path, line = origins[number]
-    return f"  ({shorten(path.name, 36)}:{line})"
+    return f" ({shorten(path.name, 36)}:{line})"
 
 
 def fit(line: str) -> str:

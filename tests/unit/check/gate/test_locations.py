@@ -64,10 +64,10 @@ def test_counts_beside_the_source_that_the_text_came_from(
     launch += ["--source", "--arg=in:x.npy", "--arg=out:f32:32:y.npy"]
     assert main(launch) == 0
     without = capsys.readouterr().out
-    assert "ld.global.f32 %x, [%in];  (copy.cu:6)" in without
+    assert "ld.global.f32 %x, [%in]; (copy.cu:6)" in without
     assert main([*launch[:4], "--block=64", *launch[5:]]) == 1
     first = capsys.readouterr().out.splitlines()[0]
-    assert "address 0x10000000100, seed 0)  (copy.cu:6); " in first
+    assert "address 0x10000000100, seed 0) (copy.cu:6); " in first
     Path("copy.cu").write_text(CUDA_SOURCE)
     assert main(launch) == 0
     shown = capsys.readouterr().out
