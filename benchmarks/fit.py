@@ -107,7 +107,8 @@ BEYOND = _beyond()
 @dataclass(frozen=True, kw_only=True)
 class Timed:
     """A measured candidate: its counts, and the cycles of a call at the core's nominal clock, with
-    warm and with cold caches; for a neighbour's schedule its distance and log(gain)."""
+    warm and with cold caches, both for one element of the batch; for a neighbour's schedule its
+    distance and log(gain)."""
 
     kind: str
     counts: tuple[cost_model.EventCounts, ...]
@@ -203,7 +204,7 @@ def counted(found: Mapping[str, Any], target: Target) -> list[Timed]:
             Timed(
                 kind="amx" if space.kind is AmxMatmul else str(target.limits["vector_bytes"]),
                 counts=counts,
-                cycles=tuple(clock * each for each in seconds),
+                cycles=tuple(clock * each / spec.batch for each in seconds),
                 neighbour=near and (near[0], math.log(near[1] or 1.0)),
             )
         )

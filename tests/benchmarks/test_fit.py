@@ -15,9 +15,12 @@ import pytest
 
 from benchmarks import fit
 from kgen import targets
-from kgen.spec import Matmul
+from kgen.spec import Matmul, text
 from kgen.spec.choices import BType
 from kgen.targets.base import Plan
+from kgen.targets.choose import schedule_fields
+from kgen.targets.cpu.cores import core_of
+from kgen.targets.cpu.schedule import cost_model
 from kgen.targets.cpu.schedule.cost_model import EventCounts
 from kgen.tune.pairing import TimingCondition
 
@@ -103,6 +106,20 @@ def test_measured_times_are_fitted_again(
     ]
 
 
+def test_counts_and_cycles_are_those_of_one_element_of_a_batch() -> None:
+    """Batches of proportional times have equal counts and cycles."""
+    target, found = targets.find("x86-64-v4"), []
+    for batch in (1, 12):
+        spec = Matmul(m=20, n=32, k=20, dtype="f32", batch=batch)
+        fields = schedule_fields(cost_model.choose(spec, target))
+        row = [fields, [batch * 1e-6, batch * 3e-6], None]
+        found += fit.counted({"work": text.form(spec), "rows": [row]}, target)
+    one, twelve = found
+    assert twelve.cycles == pytest.approx(one.cycles)
+    assert twelve.cycles == pytest.approx([core_of(target).clock * each for each in (1e-6, 3e-6)])
+    assert twelve.counts[0].arithmetic == one.counts[0].arithmetic
+
+
 def test_only_the_section_of_the_core_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,13 +140,14 @@ def test_only_the_section_of_the_core_is_replaced(
 
 
 def test_kernels_of_the_fit_are_gemms_of_all_types_and_those_of_the_regret() -> None:
-    found = list(itertools.islice(fit.specs(Random(0)), 80))
-    assert all(spec.m * spec.n * spec.k <= 2 * fit.LARGEST for spec in found[::2])
-    kinds = {(spec.dtype, spec.b_dtype, spec.layout, bool(spec.constant)) for spec in found[::2]}
+    found = list(itertools.islice(fit.specs(Random(4)), 150))
+    each, others, heads = (found[kind::3] for kind in range(3))
+    assert all(spec.m * spec.n * spec.k <= 2 * fit.LARGEST for spec in each)
+    kinds = {(spec.dtype, spec.b_dtype, spec.layout, bool(spec.constant)) for spec in each}
     assert kinds == {(d, b and BType(b), layout, packed) for d, b, layout, packed in fit.OPERANDS}
-    others = found[1::2]
     assert {(spec.dtype, spec.layout, spec.constant) for spec in others} == {("f32", "nn", ())}
     assert max(spec.m for spec in others) > max(fit.ROWS)
+    assert {spec.layout for spec in heads} == {"nn", "nt"} and max(s.batch for s in heads) > 1
 
 
 def test_instructions_of_a_target_are_fitted_on_the_core_of_this_machine(
