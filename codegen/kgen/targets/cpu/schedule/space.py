@@ -496,7 +496,8 @@ def _streams(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     fits = (table["together"] == 0) | (tasks > 1)
     fits &= (table["parts"] % rows.group == 0) & (table["nr"] % rows.strip == 0)
     fits &= (table["part"] > 1) | (table["parts"] > 1) | (table["kc"] <= spec.k)
-    needed = per_shape(partial(rows.registers, spec.m), table["parts"], table["strips_nr"])
+    strips = table["nr"] // rows.strip
+    needed = per_shape(partial(rows.registers, spec.m), table["parts"], strips)
     fits &= needed <= target.limits["vector_registers"]
     columns = np.minimum(table["nc"] * table["tasks_per_pass"], rounded_up(spec.n, rows.strip))
     row = rounded_up(columns, rows.strip) * spec.accumulate.itemsize + MOST_PADDING

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from kgen import pipeline, targets
@@ -36,6 +36,7 @@ KINDS = [
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
 )
+@example(kind=KINDS[0], measured=(1, 105, 105), wanted=(1, 1, 105), row=30500)
 @given(kind=st.sampled_from(KINDS), measured=SIZES, wanted=SIZES, row=st.integers(0, 1 << 30))
 def test_adapted_schedules_plan(
     kind: tuple[str, dict[str, object]],
