@@ -23,7 +23,7 @@ def run(
     *,
     shows: bool = True,
 ) -> int:
-    """Run the command and return its exit status; `say` gets a line after every `interval`.
+    """Run the command and return its exit status; `say` gets a line every `interval` seconds.
 
     Without `shows`, the standard output of the command is dropped.
     """

@@ -8,14 +8,14 @@
 ;              tiles of 2 x 8
 ; memory:    stack, 784 B
 ;            %queries: f32 [block_q][d], 128 B
-;            %kt: f32 [d][block_k], 160 B
+;            %kt: transposed keys, f32 [d][block_k], 160 B
 ;            %scores: f32 [block_q][block_k], 128 B
-;            %acc: f32 [block_q][dv], 128 B
-;            %sums: sums of exponentials by lane, 128 B
-;            %maxima: maxima, 16 B
-;            %starts: first keys, 32 B
-;            %stops: ends of keys, 32 B
-;            %out.rows: addresses in out, 32 B
+;            %acc: sums of weighted values, f32 [block_q][dv], 128 B
+;            %sums: sum of exponentials of each query, by lane, 128 B
+;            %maxima: largest score of each query, 16 B
+;            %starts: first key of each query, 32 B
+;            %stops: end of the keys of each query, 32 B
+;            %out.rows: address of each query's row of out, 32 B
 ; arguments: q: input f32[1, 2, 3, 5], strides [30, 15, 5, 1]
 ;            k: input f32[1, 1, 20, 5], strides [100, 100, 5, 1]
 ;            v: input f32[1, 1, 20, 5], strides [100, 100, 5, 1]
@@ -43,6 +43,7 @@ define internal <8 x float> @exp2_nonpositive(<8 x float> %x, <8 x float> %facto
   ret <8 x float> %y
 }
 
+; register tile: %out = %a times %b
 define internal void @scores_2_0(ptr noalias %a, ptr noalias %b, ptr noalias %out, i64 %steps) #1 {
 enter:
   %sum_m1_n0.at = getelementptr i8, ptr %out, i64 32
@@ -80,6 +81,7 @@ k.done:
   ret void
 }
 
+; register tile: %out += %a times %b
 define internal void @values_2_0(ptr noalias %a, ptr noalias %b, ptr noalias %out, i64 %steps) #1 {
 enter:
   %sum_m0_n0.start = load <8 x float>, ptr %out, align 32
@@ -157,7 +159,8 @@ task.body:
   %rows.whole = sub i64 %rows, %rows.odd
   %rows.some = icmp ne i64 %rows.odd, 0
 
-  ; ---- prologue: queries times the scale, and the keys that they attend to
+  ; ---- prologue: scale queries; find the range of keys that each query attends to
+  ; %keys.start, %keys.stop: keys that some query attends to; %all.start, %all.stop: all queries
   br label %r.enter
 r.enter:
   br label %r.head
@@ -227,6 +230,7 @@ key.body:
   %key.end = add nuw i64 %key, 8
   %v.block.offset = mul nuw i64 %key, 20
   %v.block = getelementptr i8, ptr %v.batch, i64 %v.block.offset
+  ; transpose the block's keys to %kt; the last key fills the last vector
   %last.key = sub i64 %keys.stop, 1
   br label %t.enter
 t.enter:
@@ -323,7 +327,7 @@ t.latch:
   %t.after = add nuw i64 %t, 8
   br label %t.head
 t.done:
-  ; ---- scores
+  ; ---- scores: queries times keys
   br label %scores.row.enter
 scores.row.enter:
   br label %scores.row.head
@@ -342,7 +346,8 @@ scores.row.latch:
   %scores.row.after = add nuw i64 %scores.row, 2
   br label %scores.row.head
 scores.row.done:
-  ; ---- exponentials
+  ; ---- exponentials: exp(score - maximum), and each query's maximum and sum
+  ; is there a query that does not attend to all keys of the block?
   %edge.start = icmp ult i64 %key, %all.start
   %edge.stop = icmp ugt i64 %key.end, %all.stop
   %edge = or i1 %edge.start, %edge.stop
@@ -367,13 +372,14 @@ w.body:
   %w.grows = fcmp ogt float %w.most, %w.old
   %w.new = select i1 %w.grows, float %w.most, float %w.old
   store float %w.new, ptr %w.old.at, align 4
-  ; without a key so far, subtract 0: the exponential of -infinity is 0
+  ; if no key has been attended to yet, subtract 0: the exponential of -infinity is 0
   %w.none = fcmp oeq float %w.new, 0xFFF0000000000000
   %w.used = select i1 %w.none, float 0.0, float %w.new
   %w.used.all.first = insertelement <8 x float> poison, float %w.used, i32 0
   %w.used.all = shufflevector <8 x float> %w.used.all.first, <8 x float> poison, <8 x i32> zeroinitializer
   %w.sums.at.offset = mul nuw i64 %w, 32
   %w.sums.at = getelementptr i8, ptr %sums, i64 %w.sums.at.offset
+  ; earlier sums are relative to the old maximum: multiply them by exp(old - new)
   %w.less = fsub float %w.old, %w.used
   %w.less.all.first = insertelement <8 x float> poison, float %w.less, i32 0
   %w.less.all = shufflevector <8 x float> %w.less.all.first, <8 x float> poison, <8 x i32> zeroinitializer
@@ -439,13 +445,14 @@ e.body:
   %e.grows = fcmp ogt float %e.most, %e.old
   %e.new = select i1 %e.grows, float %e.most, float %e.old
   store float %e.new, ptr %e.old.at, align 4
-  ; without a key so far, subtract 0: the exponential of -infinity is 0
+  ; if no key has been attended to yet, subtract 0: the exponential of -infinity is 0
   %e.none = fcmp oeq float %e.new, 0xFFF0000000000000
   %e.used = select i1 %e.none, float 0.0, float %e.new
   %e.used.all.first = insertelement <8 x float> poison, float %e.used, i32 0
   %e.used.all = shufflevector <8 x float> %e.used.all.first, <8 x float> poison, <8 x i32> zeroinitializer
   %e.sums.at.offset = mul nuw i64 %e, 32
   %e.sums.at = getelementptr i8, ptr %sums, i64 %e.sums.at.offset
+  ; earlier sums are relative to the old maximum: multiply them by exp(old - new)
   %e.less = fsub float %e.old, %e.used
   %e.less.all.first = insertelement <8 x float> poison, float %e.less, i32 0
   %e.less.all = shufflevector <8 x float> %e.less.all.first, <8 x float> poison, <8 x i32> zeroinitializer
@@ -473,7 +480,7 @@ e.latch:
 e.done:
   br label %edge.joined
 edge.joined:
-  ; ---- values
+  ; ---- values: add exponentials times values to %acc
   br label %values.row.enter
 values.row.enter:
   br label %values.row.head
@@ -498,7 +505,7 @@ key.latch:
   br label %key.head
 key.done:
 
-  ; ---- epilogue
+  ; ---- epilogue: divide %acc by the sums of exponentials
   br label %f.enter
 f.enter:
   br label %f.head

@@ -117,8 +117,9 @@ int kgen_os_cpu_count(void);
 /* Return whether the system enables AVX-512 on first use, although XGETBV does not report it yet
  * (macOS). */
 bool kgen_os_enables_avx512(void);
-/* Return whether the system grants AMX tile state on request; request it. */
+/* Return whether the system grants AMX tile state on request. */
 bool kgen_os_may_use_tiles(void);
+/* Request AMX tile state for this process. If it is refused, write the reason and return false. */
 bool kgen_os_request_tiles(char reason[OS_REASON_BYTES]);
 #else
 /* Return whether the CPU has an AArch64 feature, by Linux's name: fp, asimd, asimddp. */

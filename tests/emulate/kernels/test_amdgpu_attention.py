@@ -110,7 +110,7 @@ PAGES: dict[str, tuple[str, dict[str, int], Attention]] = {
 
 @pytest.mark.parametrize("name", PAGES)
 def test_pages(name: str, tmp_path: Path) -> None:
-    """Pools whose pages batch elements share, with numbers of no page behind the valid keys."""
+    """Batch elements share pages; page numbers after the valid keys are out of range."""
     target, schedule, spec = PAGES[name]
     check(spec, target, tmp_path, **schedule)
 

@@ -1,4 +1,4 @@
-"""The bars for AMD matmuls, which no update of a budget can move: no access is wasted."""
+"""Limits of AMD matmuls that `kgen perf update` cannot raise: no memory access is wasted."""
 
 from __future__ import annotations
 

@@ -145,6 +145,8 @@ U4 = np.random.default_rng(7).integers(0, 16, (7, 40)).astype(ml_dtypes.uint4)
 
 
 def of_bits(bits: int, block: int) -> Any:
+    """Return MatMulNBits in numpy, for weights of `bits` bits in blocks of `block` rows."""
+
     def nbits(x: Array, b: Array, scale: Array, zero: Array | None = None) -> Array:
         k = x.shape[-1]
         shifts = range(0, 8, bits)

@@ -27,7 +27,7 @@ def number(m: Maker, value: Any) -> str:
 
 
 def inserted_and_erased(m: Maker) -> list[str]:
-    """A sequence without tensors gets four, by every kind of position, and loses two."""
+    """Insert four tensors into an empty sequence, by each kind of position, and erase two."""
     s = m.add("SequenceEmpty")
     for name, place in (("a", None), ("b", 0), ("c", -1), ("b", 3)):
         s = m.add("SequenceInsert", s, name, *([] if place is None else [number(m, place)]))
@@ -42,7 +42,7 @@ def stacked(m: Maker) -> list[str]:
 
 
 def taken(m: Maker) -> list[str]:
-    """Splits by one size, by sizes, and by ones with and without their axis."""
+    """Split into pieces of one size, of listed sizes, and of size 1 with and without the axis."""
     splits = [
         m.add("SplitToSequence", "c", number(m, 3)),
         m.add("SplitToSequence", "c", number(m, [1, 2]), axis=-1),
@@ -53,7 +53,7 @@ def taken(m: Maker) -> list[str]:
 
 
 def mapped(m: Maker) -> list[str]:
-    """A body of two results, with a tensor of the model and another sequence as operands."""
+    """Map a body with two results over a sequence, a single tensor and another sequence."""
     operands = [helper.make_tensor_value_info(n, T.FLOAT, None) for n in ("x", "y", "z")]
     results = [helper.make_tensor_value_info(n, T.FLOAT, None) for n in ("product", "x")]
     nodes = [

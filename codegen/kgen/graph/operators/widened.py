@@ -64,7 +64,7 @@ def encoded(b: Builder, x: GraphValue) -> GraphValue:
 
 
 def is_beyond(b: Builder, found: Expression, dtype: DType) -> Expression:
-    """Return whether numbers are too large for a type: with one more exponent, they would round to
+    """Return whether numbers overflow a float type: if exponents had no limit, they would round to
     a number above the type's largest. Ties round to an even mantissa."""
     assert dtype.limits is not None
     largest = dtype.limits[1]

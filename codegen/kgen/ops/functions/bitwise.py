@@ -1,4 +1,5 @@
-"""Bitwise operations and shifts of integers in two's complement; floats hold those of 8 bits."""
+"""Bitwise operations and shifts of integers in two's complement. 8-bit integers are computed as
+floats."""
 
 from __future__ import annotations
 

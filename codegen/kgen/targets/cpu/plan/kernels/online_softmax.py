@@ -196,7 +196,7 @@ class AttentionPlan(CpuPlan):
 
     @property
     def head_steps(self) -> int:
-        """Steps of the product of queries and keys."""
+        """Trip count of the product of queries and keys."""
         return -(-self.spec.head // self.factors.group)
 
     @cached_property
@@ -242,7 +242,7 @@ class AttentionPlan(CpuPlan):
 
     @property
     def remainders(self) -> tuple[int, ...]:
-        """Powers of two that add up to the keys that blocks have behind whole vectors."""
+        """Powers of two that add up to the keys of a block after its last whole vector."""
         keys, most = self.spec.keys, self.lanes - 1
         bits = most if self.edges.move else keys % self.lanes
         return tuple(part.type.count for part in self.compute.powers_of_two(bits))
@@ -271,7 +271,7 @@ class AttentionPlan(CpuPlan):
 
     @property
     def has_one_block(self) -> bool:
-        """Whether a block has all keys, whose values are one product. Nothing is rescaled."""
+        """Whether one block has all keys, and its values are one product: nothing is rescaled."""
         in_pages = self.spec.is_paged and not self.schedule.pack_v
         return self.spec.keys <= self.schedule.block_k and not in_pages
 
@@ -285,7 +285,7 @@ class AttentionPlan(CpuPlan):
         return self.block_rows >= self.schedule.mr
 
     def parts(self, product: str, height: int) -> tuple[TilePart, ...]:
-        """Return the functions of the tiles that are side by side in a block's rows."""
+        """Return the tiles that together cover all columns of `height` rows of a product."""
         is_scores = product == SCORES
         in_buffer = is_scores or self.schedule.pack_v
         b = access(self.target, DType.F32, self.compute) if in_buffer else self.stored
@@ -400,15 +400,18 @@ class AttentionPlan(CpuPlan):
         held = [
             ("queries", f"{kind} [block_q][d]", rows * self.head_row),
             ("scores", "f32 [block_q][block_k]", rows * self.score_row),
-            ("acc", "f32 [block_q][dv]", rows * self.out_row),
-            ("sums", "sums of exponentials by lane", rows * self.compute.bytes),
-            ("maxima", "maxima", rows * 4),
-            ("starts", "first keys", rows * 8),
-            ("stops", "ends of keys", rows * 8),
-            *((f"{name}.rows", f"addresses in {name}", rows * 8) for name, _ in self.kept_pointers),
+            ("acc", "sums of weighted values, f32 [block_q][dv]", rows * self.out_row),
+            ("sums", "sum of exponentials of each query, by lane", rows * self.compute.bytes),
+            ("maxima", "largest score of each query", rows * 4),
+            ("starts", "first key of each query", rows * 8),
+            ("stops", "end of the keys of each query", rows * 8),
+            *(
+                (f"{name}.rows", f"address of each query's row of {name}", rows * 8)
+                for name, _ in self.kept_pointers
+            ),
         ]
         if self.schedule.pack_k:
-            order = f"{kind} {across}[block_k]{inside}"
+            order = f"transposed keys, {kind} {across}[block_k]{inside}"
             held.insert(1, ("kt", order, self.head_steps * self.score_row))
         if self.schedule.pack_v:
             order = (

@@ -1,13 +1,17 @@
-"""Groups of B whose products with unsigned bytes of A fit in pairs in 16 bits.
+"""Split panels of s8 weights: exact products by VPMADDUBSW, on x86-64 without VNNI.
 
-An instruction adds two products of an unsigned and a signed byte to a s16 with saturation. Weights
-of opposite signs never saturate, and weights of equal signs do not if |b0 + b1| <= 128. Adding 128
-makes A unsigned. A second copy of A has 255 minus the odd elements of the first copy, and is
-multiplied by weights whose odd elements have the opposite sign. Most groups fit with one of the
-copies. A group that fits with neither becomes two: weights limited to -64..64, and the remainders.
+VPMADDUBSW adds two products of unsigned bytes of A and signed bytes of B, and saturates the sum to
+s16. A *pair* of weights b0, b1 (neighbours along K) never saturates if |b0 + b1| <= 128. A *group*
+is two pairs of a column, and fits if the pairs of all columns of a panel fit. There are two
+unsigned copies of A:
 
-A split panel is a list of groups, with the place of each in A. The sums of a column start from the
-sum of its weights times -128, or times 127 for reversed elements of A.
+- a + 128 for all elements.
+- The same with 127 - a for odd elements. Odd weights then have the opposite sign, so a pair fits if
+  |b0 - b1| <= 128.
+
+A group that fits with neither copy becomes two groups: weights limited to -64..64, and remainders.
+A split panel has the groups and, for each, the offset of its elements in A. The sums of a column
+start from -128 times its weights, or from 127 times those multiplied by 127 - a.
 """
 
 from __future__ import annotations
@@ -44,8 +48,8 @@ def split_bytes(kc: Extents | int, nr: Extents | int) -> Extents | int:
 
 
 def unfit_groups(b: Array, columns: Iterable[int]) -> Array:
-    """Return, for each number of `columns` of a panel, two fractions of the groups: those that do
-    not fit with the first copy of A, and those that fit with neither copy."""
+    """Return two fractions of the groups for each width of a panel in `columns`: groups that do not
+    fit with the first copy of A, and groups that fit with neither copy."""
     k, n = b.shape
     pairs = np.pad(b, ((0, -k % GROUP_BYTES), (0, 0))).reshape(-1, 2, n)
     even, odd = (pairs[:, which].astype(np.int16) for which in range(2))
@@ -58,9 +62,8 @@ def unfit_groups(b: Array, columns: Iterable[int]) -> Array:
 
 @frozen
 class SplitGroups:
-    """Split panel of a prepacked B, with at most two groups for each of `groups`. `stored_group` is
-    the number of consecutive k of a column in the prepacked B. `sums` is the type of accumulators.
-    """
+    """Layout of a split panel: at most two groups for each of `groups`. The prepacked B holds
+    `stored_group` elements of a column side by side. Accumulators have the type `sums`."""
 
     #: Largest sum of a pair of weights; the weight that has no opposite; limits of a part.
     most_of_pair: ClassVar[int] = MOST_OF_PAIR
@@ -69,8 +72,7 @@ class SplitGroups:
     largest_part: ClassVar[int] = MOST_OF_PAIR // 2
     #: Mask of the odd byte of a pair, as s16.
     odd_bytes: ClassVar[int] = -0x100
-    #: Factor of a weight in the start value of its column, for A + 128; and what is added to the
-    #: factor for 127 - A and an opposite weight.
+    #: Factor of a weight in the start value of its column for a + 128; change of it for 127 - a.
     first_factor: ClassVar[int] = -128
     second_factor: ClassVar[int] = 127 + 128
 
@@ -82,8 +84,8 @@ class SplitGroups:
     @property
     def note(self) -> str:
         return (
-            "exact products in 16 bits: elements of A get +128, or are 127 minus them where that "
-            f"keeps pairs of B within {MOST_OF_PAIR}; other groups of B are multiplied in two parts"
+            "exact products in 16 bits: elements a of A are stored as a + 128, odd ones also as "
+            f"127 - a; groups of B with pairs beyond {MOST_OF_PAIR} for both are split in two"
         )
 
     @property
@@ -92,7 +94,7 @@ class SplitGroups:
 
     @property
     def most(self) -> int:
-        """Groups of a split panel."""
+        """Largest number of groups of a split panel."""
         return -(-self.blocking.schedule.kc // self.groups.group) * 2
 
     @property
@@ -107,7 +109,7 @@ class SplitGroups:
 
     @property
     def places(self) -> int:
-        """Byte offset of the places of groups: bytes from the start of a row of packed A."""
+        """Byte offset of the list of each group's byte offset in a row of packed A."""
         return self.count + COUNT_BYTES
 
     @property
@@ -122,11 +124,11 @@ class SplitGroups:
         return self.starts + column.first * self.sums.itemsize
 
     def successive(self, columns: Sequence[Column]) -> tuple[tuple[Column | None, Column], ...]:
-        """Return each vector of columns after the one before it, which the first one lacks."""
+        """Return pairs of a vector of columns and the one before it (None for the first)."""
         return tuple(zip((None, *columns), columns, strict=False))
 
     def chained(self, panel: str, columns: Sequence[Column]) -> tuple[str, ...]:
-        """Return the names of start values while they are summed up, for each vector of columns."""
+        """Return the names of the running start values of each vector of columns."""
         return tuple(f"{panel}.{column.name}.sum" for column in columns)
 
     # -- reading a prepacked panel ---------------------------------------------------------------

@@ -114,7 +114,7 @@ class TileCopy:
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:
-        """Units of a thread, as distances from its first."""
+        """Units that a thread copies, by their distance from its first one."""
         count = self.rows * self.units_per_row // self.num_threads
         return tuple(self._unit(i) for i in range(count))
 
