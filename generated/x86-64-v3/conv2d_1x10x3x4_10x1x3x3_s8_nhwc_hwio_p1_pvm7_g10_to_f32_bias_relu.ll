@@ -60,6 +60,7 @@ x0.c.body:
   call void @llvm.prefetch.p0(ptr %x0.w.ahead2, i32 0, i32 3, i32 1)
   %x0.w.ahead3 = getelementptr i8, ptr %x0.w.from, i64 170
   call void @llvm.prefetch.p0(ptr %x0.w.ahead3, i32 0, i32 3, i32 1)
+  ; products of each row of the kernel, added to the sums of the tile
   br label %x0.w.k.enter
 x0.w.k.enter:
   br label %x0.w.k.head
@@ -245,6 +246,7 @@ x0.c.done:
   call void @llvm.prefetch.p0(ptr %x0.t.ahead2, i32 0, i32 3, i32 1)
   %x0.t.ahead3 = getelementptr i8, ptr %x0.t.from, i64 170
   call void @llvm.prefetch.p0(ptr %x0.t.ahead3, i32 0, i32 3, i32 1)
+  ; products of each row of the kernel, added to the sums of the tile
   br label %x0.t.k.enter
 x0.t.k.enter:
   br label %x0.t.k.head

@@ -59,6 +59,7 @@ x0.c.body:
   call void @llvm.prefetch.p0(ptr %x0.w.ahead1, i32 0, i32 3, i32 1)
   %x0.w.ahead2 = getelementptr i8, ptr %x0.w.from, i64 880
   call void @llvm.prefetch.p0(ptr %x0.w.ahead2, i32 0, i32 3, i32 1)
+  ; products of each row of the kernel, added to the sums of the tile
   br label %x0.w.k.enter
 x0.w.k.enter:
   br label %x0.w.k.head
@@ -161,6 +162,7 @@ x0.c.done:
   call void @llvm.prefetch.p0(ptr %x0.t.ahead1, i32 0, i32 3, i32 1)
   %x0.t.ahead2 = getelementptr i8, ptr %x0.t.from, i64 880
   call void @llvm.prefetch.p0(ptr %x0.t.ahead2, i32 0, i32 3, i32 1)
+  ; products of each row of the kernel, added to the sums of the tile
   br label %x0.t.k.enter
 x0.t.k.enter:
   br label %x0.t.k.head
@@ -267,6 +269,7 @@ x1.c.body:
   call void @llvm.prefetch.p0(ptr %x1.w.ahead1, i32 0, i32 3, i32 1)
   %x1.w.ahead2 = getelementptr i8, ptr %x1.w.from, i64 880
   call void @llvm.prefetch.p0(ptr %x1.w.ahead2, i32 0, i32 3, i32 1)
+  ; products of each row of the kernel, added to the sums of the tile
   br label %x1.w.k.enter
 x1.w.k.enter:
   br label %x1.w.k.head
@@ -368,6 +371,7 @@ x1.c.done:
   call void @llvm.prefetch.p0(ptr %x1.t.ahead1, i32 0, i32 3, i32 1)
   %x1.t.ahead2 = getelementptr i8, ptr %x1.t.from, i64 880
   call void @llvm.prefetch.p0(ptr %x1.t.ahead2, i32 0, i32 3, i32 1)
+  ; products of each row of the kernel, added to the sums of the tile
   br label %x1.t.k.enter
 x1.t.k.enter:
   br label %x1.t.k.head

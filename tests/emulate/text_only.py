@@ -1,5 +1,5 @@
-"""Kernels whose machine code is a placeholder, for tests that execute only their text in an
-emulator: assembling takes as long as a small launch."""
+"""Kernels whose machine code is a placeholder: tests that execute only their text in an emulator
+need not assemble them."""
 
 from __future__ import annotations
 

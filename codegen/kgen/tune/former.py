@@ -82,8 +82,8 @@ def _complete(found: Spec, target: Target, fields: Mapping[str, Any]) -> Schedul
     mainloop = str(given.get("mainloop", ""))
     kind = family.schedule_type(found, target, mainloop)
     known = {each for each in kind.__dataclass_fields__ if each != "origin"}
-    if not known >= given.keys() - {"mainloop"}:
-        raise ScheduleError("a field of the record does not exist any more")
+    if unknown := given.keys() - {"mainloop"} - known:
+        raise ScheduleError(f"fields that do not exist any more: {', '.join(sorted(unknown))}")
     numbers = {name: value for name, value in given.items() if name != "mainloop"}
     draft = pipeline.schedule_for(found, target, {"mainloop": mainloop, **numbers})
     return schedule_of(found, target, schedule_fields(draft))

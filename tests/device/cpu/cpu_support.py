@@ -36,7 +36,7 @@ def require_qemu() -> None:
 
 
 class GuardedBytes:
-    """`nbytes` between two pages that no access may touch, against one of them."""
+    """Memory that begins right after, or ends right before, a page without access rights."""
 
     def __init__(self, nbytes: int, *, at_end: bool) -> None:
         pages = -(-nbytes // mmap.PAGESIZE)

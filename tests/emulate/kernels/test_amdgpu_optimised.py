@@ -122,7 +122,7 @@ def test_an_optimiser_that_is_wrong_is_found(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def nameless(text: str) -> str:
-    """The text with the size of its waves in place of the processor, without the header's words."""
+    """Return the text without comments, with the wave size in place of the processor."""
     processor = PROCESSOR.search(text)
     assert processor is not None
     wave = 64 if processor[1].startswith("gfx9") else 32

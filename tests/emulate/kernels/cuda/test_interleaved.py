@@ -1,4 +1,4 @@
-"""Rows along other axes than the innermost on NVIDIA: traffic at the ideal number of sectors."""
+"""NVIDIA kernels that reduce another axis than the innermost move the fewest possible sectors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import kgen
 from kgen.check.profile import profile
 from kgen.spec import text
 
-#: 32 bytes.
+#: Bytes of a sector of global memory.
 SECTOR = 32
 
 

@@ -1,4 +1,4 @@
-"""Tiles of the products of a row by a few vectors stay in registers, in each type's own way."""
+"""Main loops of CPU matmuls keep their register tiles in vector registers, without spills."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kgen.targets.cpu.plan.matmul import MatmulPlan
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
 from kgen.targets.cpu.schedule.cost_model import best
 
-#: Rows that make tiles of every height, and one row more than those of several.
+#: Values of M that lead to tiles of every height, and to a remainder of one row.
 ROWS = (2, 3, 5, 6, 8, 9, 11, 33)
 
 IN_PLACE = [
@@ -39,7 +39,7 @@ PACKED = [
 def test_the_loop_of_a_tile_does_not_spill(
     target: str, dtype: DType, b_dtype: DType | None, constant: tuple[ConstantOperand, ...]
 ) -> None:
-    """Nor where its tiles prefetch what they read later, which takes registers as well."""
+    """Software prefetches (mainloop=ahead) need registers, too."""
     found = targets.find(target)
     loops = ["dot"] if dtype is DType.S8 or "+bf16" in target else ["blis", "ahead"]
     for m, mainloop in itertools.product(ROWS, loops):

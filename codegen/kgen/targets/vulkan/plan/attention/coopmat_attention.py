@@ -1,9 +1,9 @@
 """Attention by cooperative matrices: online softmax with both products on matrix units.
 
-A block of K and, transposed, of V is copied to workgroup memory while the one before is multiplied.
-Subgroups compute the scores. They go through workgroup memory to the invocations of each query,
-which compute the weights, and the weights go back. So nothing depends on which components a lane
-holds of a matrix. Queries stay in matrices, and so do the results until the end.
+A block of K and of V (transposed) is copied to workgroup memory while the previous block is
+multiplied. Subgroups compute scores and write them to workgroup memory. The invocations of each
+query read its scores and write back its weights. So the kernel does not depend on which elements of
+a matrix a lane holds. Queries stay in matrices; results do until the end.
 
 As in matmuls, one launch serves devices with matrices of different sizes: the artifact has a module
 for each size.
@@ -108,8 +108,8 @@ class ResultTurn:
 
 @frozen
 class CooperativeAttentionPlan(CooperativeModule, UnstagedAttentionPlan):
-    """Plan of attention_coopmat.spvasm.j2, whose workgroup memory `tiles` has elements of 16
-    bytes."""
+    """Plan of attention_coopmat.spvasm.j2. Places and distances count elements of the array `tiles`
+    in workgroup memory, which have 16 bytes."""
 
     spec: Attention
     schedule: CooperativeAttention
@@ -177,12 +177,12 @@ class CooperativeAttentionPlan(CooperativeModule, UnstagedAttentionPlan):
 
     @property
     def block_elements(self) -> int:
-        """Elements of a block's keys, values and scores."""
+        """Elements of `tiles` that the keys, values and scores of a block take."""
         return self.scores_start + self.schedule.block_q * self.weight_pitch
 
     @property
     def queries_are_most(self) -> bool:
-        """Whether queries, which are there before the first block, take the most memory."""
+        """Whether queries, which use `tiles` before the first block, need more than a block."""
         return self.schedule.block_q * self.queries.pitch > self.block_elements
 
     @property

@@ -87,7 +87,7 @@ class RowwisePlan(VulkanPlan):
 
     @property
     def row_reach(self) -> int:
-        """Distance that reaches past all lanes of a row."""
+        """Number of consecutive invocations that holds all lanes of a row, a power of two."""
         return 2 * self.distances[-1]
 
     @property
