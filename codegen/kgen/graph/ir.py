@@ -154,7 +154,7 @@ class Graph:
     dequantized: Mapping[str, Dequantized] = field(default_factory=dict)
     #: Name of the original constant, by the name of a constant that was folded from its views.
     originals: Mapping[str, str] = field(default_factory=dict)
-    #: Types of inputs and outputs of 16-bit integers, which kernels read and write as bytes.
+    #: Types of inputs and outputs that kernels read and write as bytes.
     stored: Mapping[str, TensorType] = field(default_factory=dict)
     #: Alignment of kernels' tensors on all targets, in bytes.
     alignment: int = ALIGNMENT

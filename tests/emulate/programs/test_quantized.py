@@ -8,13 +8,15 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto as T
-from onnx import numpy_helper
+from onnx import helper, numpy_helper
 
 import kgen
 import kgen_runtime
 from kgen.check.model.steps import ProgramResult, verify_program
 from kgen.check.model.truth import evaluator, truth
 from kgen.check.verify.run import opened
+from kgen.graph.reading.element_types import FLOATS_8
+from kgen.graph.reading.model import Array
 from kgen.graph.reading.onnx_file import read
 from kgen_runtime.errors import ArgumentError
 from tests.quantized_models import MODELS, Quantizer, qdq_mlp
@@ -87,6 +89,58 @@ def test_inputs_and_outputs_of_16_bits(device: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("target", ["sm_80", "vulkan1.1"])
 def test_inputs_and_outputs_of_16_bits_on_gpus(target: str) -> None:
     found = verified(of_16_bits(), of_16_bits(), target)
+    assert found.passed, (found.reason, found.first_wrong, found.outputs)
+
+
+def of_float8(kind: int) -> onnx.ModelProto:
+    """An 8-bit float x transposed and as f32, and y rounded to its type."""
+    m = Quantizer(opset=21)
+    x, y = m.input("x", (16, 16), kind), m.input("y", (4, 64))
+    made = m.add("Transpose", x), m.add("Cast", x, to=T.FLOAT), m.add("Cast", y, to=kind)
+    model = m.finished(*made)
+    for output, of in zip(model.graph.output, (kind, T.FLOAT, kind), strict=True):
+        output.type.tensor_type.elem_type = of
+    return model
+
+
+def codes(array: Array) -> Array:
+    """Return the bytes of 8-bit floats, and 256 for NaN."""
+    return np.where(np.isnan(array.astype(np.float32)), 256, array.view(np.uint8))
+
+
+@pytest.mark.parametrize("device", ["cpu", "reference"])
+@pytest.mark.parametrize("kind", FLOATS_8)
+def test_inputs_and_outputs_of_8_bit_floats(device: str, kind: int, tmp_path: Path) -> None:
+    """Programs read and write all 256 bytes: both zeros, subnormal numbers, infinities and NaN."""
+    path = kgen.compile_model(of_float8(kind), [TARGET]).save(tmp_path / "model.kgen")
+    dtype = helper.tensor_dtype_to_np_dtype(kind)
+    x = np.arange(256, dtype=np.uint8).reshape(16, 16).view(dtype)
+    y = x.astype(np.float32).reshape(4, 64)
+    with kgen_runtime.load(path, device=device) as kernels:
+        turned, wide, narrow = kernels.program.run(x=x, y=y).values()
+        same = kernels.program.run(x=x.view(np.uint8), y=y)
+        with pytest.raises(ArgumentError, match=r"x is f32; expected e[45]m[23]"):
+            kernels.program.run(x=x.astype(np.float32), y=y)
+    assert turned.dtype == narrow.dtype == dtype
+    np.testing.assert_array_equal(codes(turned), codes(x.T))
+    np.testing.assert_array_equal(wide, x.astype(np.float32))
+    is_number = np.isfinite(y)
+    np.testing.assert_array_equal(codes(narrow)[is_number], codes(x).reshape(4, 64)[is_number])
+    np.testing.assert_array_equal(codes(next(iter(same.values()))), codes(turned))
+
+
+@pytest.mark.parametrize(
+    ("target", "kind"),
+    [
+        ("sm_80", T.FLOAT8E4M3FN),
+        ("gfx942", T.FLOAT8E5M2FNUZ),
+        ("vulkan1.1", T.FLOAT8E5M2),
+        (TARGET, T.BFLOAT16),
+    ],
+)
+def test_verification_of_inputs_and_outputs_of_narrow_floats(target: str, kind: int) -> None:
+    model = of_float8(kind)
+    found = verified(model, model, target)
     assert found.passed, (found.reason, found.first_wrong, found.outputs)
 
 

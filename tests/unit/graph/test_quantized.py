@@ -416,12 +416,16 @@ ROUNDED = np.array(
 @pytest.mark.parametrize("kind", [T.FLOAT8E4M3FN, T.FLOAT8E4M3FNUZ, T.FLOAT8E5M2, T.FLOAT8E5M2FNUZ])
 def test_numbers_rounded_to_8_bit_floats(kind: int, saturate: int) -> None:
     m = Maker(opset=21)
-    q = m.add("Cast", m.input("x", ROUNDED.shape), to=kind, saturate=saturate)
+    x = m.input("x", ROUNDED.shape)
+    q = m.add("Cast", x, to=kind, saturate=saturate)
     q = m.add("Reshape", q, m.constant([1, -1], np.int64))
-    model = m.model(m.add("Cast", q, to=T.FLOAT))
-    (expected,) = evaluator(read(model)).run(None, {"x": ROUNDED})
-    (found,) = run(calls(model), {"x": ROUNDED}).values()
+    like = m.constant(0.0, helper.tensor_dtype_to_np_dtype(kind))
+    other = m.add("CastLike", x, like, saturate=saturate)
+    model = m.model(*(m.add("Cast", each, to=T.FLOAT) for each in (q, other)))
+    expected, _ = evaluator(read(model)).run(None, {"x": ROUNDED})
+    found, by_like = run(calls(model), {"x": ROUNDED}).values()
     np.testing.assert_array_equal(found, expected[0])
+    np.testing.assert_array_equal(by_like, expected[0])
     is_zero = expected[0] == 0
     np.testing.assert_array_equal(np.signbit(found)[is_zero], np.signbit(expected[0])[is_zero])
 

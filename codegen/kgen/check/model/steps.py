@@ -26,6 +26,7 @@ from kgen.check.tensors import Bytes
 from kgen.errors import EmulationError, VerificationError
 from kgen.graph.rewrites.orders import SIGNED, order_in
 from kgen.graph.rewrites.siblings import BESIDE
+from kgen_runtime.array import host_dtype
 from kgen_runtime.dtypes import DType
 from kgen_runtime.schema.partial_writes import overwritten_table
 from kgen_runtime.schema.program import Program, Step, Value, Weight
@@ -35,8 +36,8 @@ Array = npt.NDArray[Any]
 #: Tolerance of a step: units in the last place of an element, and multiples of the model's f32
 #: error.
 ROUNDINGS, ERRORS = 32.0, 8.0
-#: Largest relative rounding errors of the 16-bit types.
-UNITS = {"bfloat16": 2.0**-8, "float16": 2.0**-11}
+#: Largest relative rounding errors of the floats below 32 bits, by names of their arrays.
+UNITS = {d.array_name: d.unit_roundoff for d in DType if not d.is_integer and d.itemsize < 4}
 #: Largest share of quantised numbers that may be off by one, and the offset between u8 and s8.
 MOST_TIES, OFFSET = 0.02, 128
 #: Numbers this many times larger than the median stand for infinity, as in attention masks.
@@ -332,27 +333,18 @@ class _Machine:
 
 
 def stored_as(exact: Array, dtype: DType) -> Array:
-    """Return numbers rounded to a type, in the array type of :func:`elements`."""
+    """Return numbers rounded to a type, in the numpy type of :func:`host_dtype`."""
     found = to_bf16(exact) if dtype is DType.BF16 else exact
-    return found.astype(array_dtype(dtype))
-
-
-def array_dtype(dtype: DType) -> np.dtype[Any]:
-    """Return numpy's type for a dtype, or that of ml_dtypes for bf16."""
-    if dtype is not DType.BF16:
-        return dtype.storage
-    import ml_dtypes
-
-    found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
-    return found
+    return found.astype(host_dtype(dtype))
 
 
 def elements(data: Bytes, value: Value) -> Array:
     """Return the elements of a value at the start of a memory range."""
-    dtype = array_dtype(value.dtype)
-    flat = data[: len(data) // dtype.itemsize * dtype.itemsize].view(dtype)
-    strides = tuple(s * dtype.itemsize for s in value.strides)
-    return np.lib.stride_tricks.as_strided(flat, value.shape, strides)
+    storage = value.dtype.storage
+    flat = data[: len(data) // storage.itemsize * storage.itemsize].view(storage)
+    strides = tuple(s * storage.itemsize for s in value.strides)
+    found = np.lib.stride_tricks.as_strided(flat, value.shape, strides)
+    return found.view(host_dtype(value.dtype))
 
 
 def beside(values: Mapping[str, Array], name: str) -> Array | None:

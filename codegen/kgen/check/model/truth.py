@@ -23,6 +23,7 @@ from kgen.graph.reading.branches import taken_branch
 from kgen.graph.reading.definitions import OPERATORS
 from kgen.graph.reading.onnx_file import Source, read, shown
 from kgen.graph.reading.tensors import graphs_of
+from kgen_runtime.array import host_dtype
 from kgen_runtime.schema.program import Program
 from kgen_runtime.values import frozen
 
@@ -101,7 +102,7 @@ def truth(
         rank = len(named[value.name].type.tensor_type.shape.dim)
         shape = value.shape if rank else ()
         drawn = _drawn(model, value.name, value.dtype.is_integer, shape, rng)
-        array = (given or {}).get(value.name, drawn.astype(value.dtype.storage))
+        array = (given or {}).get(value.name, drawn.astype(host_dtype(value.dtype)))
         inputs[value.name] = array.reshape(shape)
     model = flattened(model, inputs, path)
     wide = {name: _as_f64(array) for name, array in inputs.items()}

@@ -260,7 +260,9 @@ def graph_of(model: Model, *, convolves: ConvolutionKernels = PLAIN_CONVOLUTIONS
     outputs = {}
     for name in model.outputs:
         output = value(name) or b.constant(name, model.constants[name], model.tensors[name].dtype)
-        outputs[name] = encoded(b, output).id if name in model.stored else output.id
+        if name in model.stored:
+            output = encoded(b, output, model.stored[name].dtype)
+        outputs[name] = output.id
     if refusals:
         raise NodesRefused(refusals)
     names: dict[str, str] = {value.id: name for name, value in given_as.items()}

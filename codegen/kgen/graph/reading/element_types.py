@@ -42,6 +42,7 @@ WIDENED: Mapping[int, DType] = dict.fromkeys((*INTEGERS, *FLOATS_8), DType.F32)
 STORED: Mapping[int, DType] = {
     onnx.TensorProto.INT16: DType.S16,
     onnx.TensorProto.UINT16: DType.U16,
+    **FLOATS_8,
 }
 #: Operators that may make values of a widened type: their results always fit the narrow type.
 KEEPS_RANGE = frozenset(

@@ -305,7 +305,9 @@ class _Walk:
         if is_onnx and node.op_type == "CastLike" and node.input[1] in self.types:
             # The type of the second input is known, even if its elements are not.
             kind = self.types[node.input[1]].tensor_type.elem_type
-            node = helper.make_node("Cast", node.input[:1], node.output, name=node.name, to=kind)
+            cast = helper.make_node("Cast", node.input[:1], node.output, name=node.name, to=kind)
+            cast.attribute.extend(node.attribute)
+            node = cast
             known = node.input[0] in self.constants
         typed = self._infer(node, name) if is_onnx else {}
         unfolded = ""
