@@ -99,7 +99,7 @@ SHAPES = (
 
 
 def check(specs: list[Elementwise], target: str, *, schedules: int = 1, **schedule: int) -> None:
-    """Verify all of them, in an emulator under so many of its schedules."""
+    """Verify all kernels, in an emulator under this number of thread schedules."""
     if target.startswith("vulkan"):
         open_vulkan().close()
     if target == AVX512:
@@ -113,9 +113,9 @@ def check(specs: list[Elementwise], target: str, *, schedules: int = 1, **schedu
 def of_several_outputs(
     calls: Iterable[str], dtype: DType, shape: tuple[int, ...] = ODD
 ) -> list[Elementwise]:
-    """Return the fewest kernels with an output for each call. A kernel's calls have the same
-    inputs, give bool or numbers, and are exact or not, so that each is computed as it would be
-    alone."""
+    """Return the fewest kernels in which each call is an output. Calls of a kernel share inputs,
+    and agree in whether they give bool and are exact, so each is computed as in a kernel of its
+    own."""
     alike: dict[object, list[str]] = {}
     for call in calls:
         alone = Elementwise(expression=call, shapes=(shape,), dtype=dtype)
@@ -132,8 +132,9 @@ def of_several_outputs(
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("target", BUT_AMD)
 def test_every_function(target: str, dtype: DType) -> None:
-    """Each is an output of its own and judged by itself. Under one schedule: these kernels differ
-    in their arithmetic alone. Equal arithmetic runs in f32, whose tolerance is the least."""
+    """Each function is an output with its own verdict. One thread schedule suffices, because these
+    kernels differ only in arithmetic. Equal arithmetic runs in f32, which has the smallest
+    tolerance."""
     calls = CALLS
     if target in COMPUTED_ALIKE and dtype is not DType.F32:
         calls = [call for call in calls if alone(call, dtype).is_exact]
@@ -144,7 +145,7 @@ def test_every_function(target: str, dtype: DType) -> None:
 
 @pytest.mark.parametrize("target", COMPUTED_ALIKE)
 def test_functions_that_round_are_computed_alike_in_every_type(target: str) -> None:
-    """Equal expressions, and the same way to render each step of them."""
+    """Expressions are equal for all types, and so is the rendering of each step."""
     for call in CALLS:
         specs = [alone(call, dtype) for dtype in DTYPES]
         if not any(spec.is_exact for spec in specs):
@@ -156,7 +157,7 @@ def alone(call: str, dtype: DType) -> Elementwise:
 
 
 def arithmetic(spec: Elementwise, target: str) -> object:
-    """Return what renders the steps of an expression."""
+    """Return the rendered steps of an expression."""
     plan = pipeline.plan(spec, targets.find(target))
     if isinstance(plan, VulkanElementwise):
         return type(plan.renderer)
@@ -186,8 +187,8 @@ def test_elements_as_they_are_stored(target: str) -> None:
 
 @pytest.mark.parametrize("target", OTHERS)
 def test_elements_as_they_are_stored_on_other_targets(target: str) -> None:
-    """bf16, of which targets have least, and f16; by turns under qemu, where each run is a
-    process."""
+    """bf16, which the fewest targets support, and f16. Under qemu, where each run starts a process,
+    cases alternate."""
     types = (DType.BF16, DType.F16)
     texts = STORED[2:6]
     under_qemu = target.startswith("aarch64")

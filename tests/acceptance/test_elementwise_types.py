@@ -87,8 +87,8 @@ def sixty_four_bits(target: str) -> list[DType]:
 
 @pytest.mark.parametrize("target", BUT_AMD)
 def test_conversions(target: str) -> None:
-    """Every number that the other type lacks: halves, ends, infinities, NaN. The GPU that is
-    emulated has a third of the conversions."""
+    """Inputs include every kind of number that the other type lacks: ties, limits, infinities, NaN.
+    The emulated GPU gets a third of the conversions."""
     found = conversions(*FLOATS, *INTEGERS, *sixty_four_bits(target))
     check(found[:: 3 if target == "sm_80" else 1], target, schedules=1)
 
@@ -105,7 +105,7 @@ def test_expressions(target: str) -> None:
 
 @pytest.mark.parametrize("target", OTHERS)
 def test_other_targets(target: str) -> None:
-    """A sample, another one for each; few under qemu, which takes a second for a kernel."""
+    """Each target gets another sample; under qemu a small one."""
     wide = sixty_four_bits(target)
     found = [*expressions(target), *conversions(DType.F32, DType.BF16, *INTEGERS, *wide)]
     step = 24 if target.startswith("aarch64") else 9
@@ -114,7 +114,7 @@ def test_other_targets(target: str) -> None:
 
 @pytest.mark.parametrize("target", FAMILIES)
 def test_powers(target: str) -> None:
-    """IEEE 754's special values, and all combinations of them: in turns every place has each."""
+    """IEEE 754's special values in all combinations."""
     texts = ("x**y 1031 f32", "x**y 33x16,16 bf16", "x**0.5+y**-0.5 1031 f16", "2.5**x 1031 f32")
     check([*map(parse, texts)], target, schedules=1)  # type: ignore[list-item]
 

@@ -19,7 +19,7 @@ ELSEWHERE = ("127x131x113", "1x4096x4096", "1000x1000x1000")
 
 
 def small() -> list[Case]:
-    """Every small shape in f16 and in s8, on the main targets in turn."""
+    """Return every small shape in f16 and s8, on the main targets in turn."""
     # Filter before naming: names of all cases would dominate the collection of tests.
     found = [
         case

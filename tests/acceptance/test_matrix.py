@@ -53,15 +53,15 @@ OTHERS = tuple(
 
 
 def claimed(name: str) -> tuple[DType, ...]:
-    """The dtypes that `kgen targets` claims for matmul."""
+    """Return the dtypes that `kgen targets` lists for matmul."""
     target = targets.find(name)
     return targets.family(target.family).dtypes("matmul", target)
 
 
 def prove(tmp_path: Path, spec: Spec, target: str) -> None:
-    """Build, save, verify; a kernel that cannot be executed here fails, unless it is excused. Plain
-    products of small shapes run under every schedule of threads, and what surrounds their main
-    loops under one."""
+    """Build, save and verify a kernel. It fails if it cannot be executed here, unless that is
+    excused. Plain products of small shapes run under every thread schedule, variants of the code
+    around the main loop under one."""
     path = kgen.build(spec, targets=[target]).save(tmp_path / "x.kgen")
     schedules = SCHEDULES if _is_small_and_plain(spec) else 1
     report = verify(path, emulation=Emulation(schedules=schedules))
@@ -74,21 +74,21 @@ def prove(tmp_path: Path, spec: Spec, target: str) -> None:
 
 
 def prove_here(tmp_path: Path, spec: Spec, target: str) -> None:
-    """`prove`, but for wide CPU targets only where they are executed."""
+    """Run `prove`, except for CPU targets with instructions that this CPU lacks."""
     if target in WIDE:
         needs.cpu(target)
     prove(tmp_path, spec, target)
 
 
 def _is_small_and_plain(spec: Spec) -> bool:
-    """Whether a product has a shape and a type only, and no smaller one has the same kernel."""
+    """Whether a product has only a shape and a type, and no smaller product has the same kernel."""
     if not isinstance(spec, Matmul) or spec.m * spec.n * spec.k > 127 * 131 * 113:
         return False
     return spec == Matmul(m=spec.m, n=spec.n, k=spec.k, dtype=spec.dtype)
 
 
 def _takes_long(target: str) -> bool:
-    """Kernels of a CPU that this one is not are emulated vector by vector."""
+    """Whether a kernel is for a CPU that would have to be emulated vector by vector."""
     found = targets.find(target)
     return (found.family, found.arch) == ("cpu", "x86_64") and not needs.executed([target])
 
@@ -102,9 +102,8 @@ def _excused(target: str) -> bool:
 
 
 def of_types(shapes: Sequence[tuple[int, ...]], large: int) -> list[tuple[Any, ...]]:
-    """Each shape in each type on each target. From so many elements, or multiply-adds,
-    an emulator runs a shape in one type, in another one for the next target and for the next shape:
-    what differs by type is there in the small shapes, and what differs by shape in any type."""
+    """Yield each shape in each type on each target. Large shapes are emulated in one type only,
+    another one for the next target and shape: small shapes cover the differences between types."""
     return [
         (shape, dtype, target)
         for i, shape in enumerate(shapes)

@@ -48,7 +48,7 @@ def test_types(target: str) -> None:
 
 @pytest.mark.parametrize("target", ["sm_75", "gfx90a", "gfx1100", "x86-64", "x86-64-v3"])
 def test_types_of_other_targets(target: str) -> None:
-    """Without instructions for bf16 or f16, without masks; a sample."""
+    """A sample on targets without instructions for bf16, for f16, or for masks."""
     more = [OF_64_BITS[1], OF_64_BITS[3]] if target.startswith("x86") else []
     sample = [parse(text) for text in (*(TEXTS[i] for i in (2, 7, 8, 11)), *more)]
     check([spec for spec in sample if isinstance(spec, Rowwise)], target)
@@ -56,7 +56,7 @@ def test_types_of_other_targets(target: str) -> None:
 
 @pytest.mark.parametrize("target", FAMILIES[:3])
 def test_streamed_rows(target: str) -> None:
-    """Rows that each phase reads again, whose tensors' vectors have several sizes."""
+    """Each phase reads the row again; vectors of the tensors have different sizes."""
     texts = (TEXTS[1], TEXTS[12], "h=x*y;softmax(h) 5x1040 s8,f16 out=f32,bf16")
     found = [parse(text) for text in texts]
     check([s for s in found if isinstance(s, Rowwise)], target, resident=0, num_threads=64)

@@ -91,7 +91,7 @@ SHAPES: tuple[tuple[Shape, Shape], ...] = (
 
 
 def check(specs: list[Rowwise], target: str, *, schedules: int = 1, **schedule: int) -> None:
-    """Verify all of them, in an emulator under so many of its schedules."""
+    """Verify all kernels, in an emulator under this number of thread schedules."""
     if target.startswith("vulkan"):
         open_vulkan().close()
     if target == AVX512:
@@ -116,14 +116,14 @@ def test_every_function(target: str, dtype: DType) -> None:
 
 @pytest.mark.parametrize("target", ["sm_75", "sm_80", "gfx942", "vulkan1.1", "x86-64"])
 def test_the_larger_of_an_element_and_a_sum(target: str) -> None:
-    """sm_75 makes a maximum of several instructions, with registers of their own."""
+    """sm_75 computes a maximum by several instructions, which need registers."""
     texts = ("max(sum(x), x)", "min(x * 1, sum(x)) + max(amax(x), mean(x))")
     check([Rowwise(expression=text, shapes=((5, 33),), dtype="f32") for text in texts], target)
 
 
 @pytest.mark.parametrize("target", OTHERS)
 def test_compositions_on_other_targets(target: str) -> None:
-    """Each in one of the types; half of them under qemu, where each run is a process."""
+    """Each composition in one type; half of them under qemu, where each run starts a process."""
     numbers = range(0, len(COMPOSITIONS), 2 if target.startswith("aarch64") else 1)
     check(
         [composition(n, d) for n, d in zip(numbers, itertools.cycle(DTYPES), strict=False)], target
@@ -132,8 +132,8 @@ def test_compositions_on_other_targets(target: str) -> None:
 
 @pytest.mark.parametrize("target", FAMILIES)
 def test_compositions(target: str) -> None:
-    """Each in two of the types, in other ones on the next family: together in all three. The
-    functions alone run in all of them, above."""
+    """Each composition in two types, others on the next family, so that all three occur. Single
+    functions run in all types, above."""
     first = FAMILIES.index(target)
     specs = [
         composition(number, dtype)
@@ -146,7 +146,7 @@ def test_compositions(target: str) -> None:
 
 @pytest.mark.parametrize("target", FAMILIES)
 def test_constants_and_inputs_as_outputs(target: str) -> None:
-    """Resident rows and streamed ones, and columns, that nothing is folded of."""
+    """Resident rows, streamed rows and columns that no function reduces."""
     shapes = itertools.cycle(((ODD, -1), ((2, 17000), -1), ((900, 33), 0)))
     specs = [
         Rowwise(expression=text, shapes=(shape,), dtype=dtype, axes=(axis,))
@@ -211,7 +211,7 @@ def test_schedules(target: str, fields: dict[str, int]) -> None:
 
 
 def test_a_new_function_runs_on_all_families() -> None:
-    """An entry of a few lines and its definition are all that it takes."""
+    """A new function needs an entry of a few lines, and its definition."""
 
     @row_function(reduces=True)
     def contrast(row: RowFacts, x: Expression) -> Expression:

@@ -64,13 +64,13 @@ SEVERAL: tuple[tuple[str, Shapes], ...] = (
 
 
 def specs(cases: tuple[tuple[str, Shapes], ...], types: tuple[DType, ...]) -> list[Elementwise]:
-    """Each case in one of the types, by turns."""
+    """Return each case in one of the types, in turn."""
     turns = zip(cases, itertools.cycle(types), strict=False)
     return [Elementwise(expression=e, shapes=s, dtype=dtype) for (e, s), dtype in turns]
 
 
 def gathers() -> list[Elementwise]:
-    """Indices of 32 and of 64 bits by turns; the first two cases with both."""
+    """Return gathers with indices of 32 and 64 bits in turn; the first two cases with both."""
     both = (DType.S32, DType.S64)
     return [
         Elementwise(expression=expression, shapes=shapes, dtype=DTYPES[i % 3], index_dtype=index)
@@ -91,7 +91,7 @@ def test_gathers(target: str) -> None:
 
 @pytest.mark.parametrize("target", FAMILIES)
 def test_scatters(target: str) -> None:
-    """A table keeps what no index says, and nothing is written where one is out of range."""
+    """Rows that no index names keep their values, and an index out of range writes nothing."""
     check(specs(SCATTERS, DTYPES), target, schedules=1)
     check(specs(SCATTERS[1:2], DTYPES[1:]), target, schedules=1)
 
@@ -111,7 +111,7 @@ def test_on_other_targets(target: str) -> None:
 
 @pytest.mark.parametrize("target", ["sm_80", "gfx942", "vulkan1.3"])
 def test_several_accesses_of_a_thread(target: str) -> None:
-    """And blocks of which the last one is short."""
+    """Each thread makes several accesses; the last block is partial."""
     large = [
         Elementwise(expression=expression, shapes=shapes)
         for expression, shapes in (
@@ -123,7 +123,7 @@ def test_several_accesses_of_a_thread(target: str) -> None:
 
 
 def test_tasks_of_a_cpu() -> None:
-    """Several of them, rows or elements, the last one short."""
+    """Kernels have several tasks of rows or elements; the last one is partial."""
     rows = (("permute(x, 1, 0)", ((30, 41),)), ("pad(x, 1, 3, 2)", ((30, 41),)))
     check(specs(rows, (DType.F32, DType.F16)), "native", task=7)
     elements = (("slice(x, 0, 3, 3003)", ((3003,),)), ("slice(x, 0, 1, 3003, 3)", ((3003,),)))
@@ -181,6 +181,6 @@ def test_streamed_rows(target: str) -> None:
 
 @pytest.mark.parametrize("target", OTHERS)
 def test_rows_of_other_targets(target: str) -> None:
-    """A sample, another one for each."""
+    """Each target gets another sample."""
     first = OTHERS.index(target) % 4
     check_rows([text.parse(each) for each in ROWS[first::4]], target)  # type: ignore[misc]

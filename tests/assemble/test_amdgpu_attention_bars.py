@@ -1,8 +1,6 @@
-"""The bars for attention on matrix instructions, which no update of a budget can move.
-
-The yardstick is Triton 3.9 in f16: instructions of the loop for 64 queries and 64 keys, whatever
-the tile.
-"""
+"""Limits of instructions in AMD's attention loops, which `kgen perf update` cannot raise. The
+yardstick is Triton 3.9 in f16: instructions of the loop for 64 queries and 64 keys, whatever the
+tile."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""The bars for the main loops of AMD's matrix instructions, in what LLVM makes of them.
-
-Loops are compared by instructions per matrix cycle: matrix instructions differ in how much they
-do, and so in how long a SIMD is busy with one (targets/amdgpu/matrix_cycles.py).
-"""
+"""Limits of instructions in the main loops of AMD's matrix instructions, as LLVM compiles them.
+Loops are compared by instructions per matrix cycle, a clock in which matrix instructions keep a
+SIMD busy (targets/amdgpu/matrix_cycles.py)."""
 
 from __future__ import annotations
 
@@ -47,18 +45,18 @@ AHEAD_OF_TRITON = tuple(name for name in TRITON if name != "gfx950")
 
 
 def branches(text: str) -> list[str]:
-    """Behind the entry: what loads arguments that are not preloaded ends with a branch to it."""
+    """Return the branches after the entry, which loads arguments that are not preloaded."""
     _, _, body = text.partition("%entry")
     return re.findall(r"^\s+s_c?branch", body, re.MULTILINE)
 
 
 def hot_loop(text: str) -> list[str]:
-    """The loop that holds the most products."""
+    """Return the loop with the most matrix instructions."""
     return max(loops(text), key=lambda loop: sum(map(bool, map(MATRIX.match, loop))))
 
 
 def loops(text: str) -> list[list[str]]:
-    """The instructions from each label to a branch back to it."""
+    """Yield the instructions from each label to a branch back to it."""
     lines = [line.partition(";")[0].strip() for line in text.splitlines()]
     labels = {line[:-1]: n for n, line in enumerate(lines) if line.startswith(".LBB")}
     found = []
@@ -110,7 +108,7 @@ def test_fewer_instructions_per_matrix_cycle_than_triton(name: str) -> None:
 
 @pytest.mark.parametrize("name", ODD)
 def test_an_odd_n(name: str) -> None:
-    """Loads are as wide as ever, and no piece of the output is behind a branch."""
+    """Loads are as wide as with an even N, and no part of the output is behind a branch."""
     text = code(name, n=4095)
     assert re.findall(r"; ScratchSize: (\d+)", text) == ["0"]
     loop = hot_loop(text)

@@ -1,4 +1,5 @@
-"""The text that LLVM prints is the machine code, and that waits for all that it uses."""
+"""The text that LLVM prints matches the machine code, and the code waits for every result that it
+uses."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ def _printed(spec: Spec, name: str) -> str:
 @TARGETS
 @SPEC
 def test_the_text_is_the_machine_code(spec: Spec, target: Target, tmp_path: Path) -> None:
-    """Another assembler makes the same bytes of it."""
+    """LLVM's assembler makes the same bytes from the text."""
     if importlib.util.find_spec("ziglang") is None:
         needs.absent("ziglang is not installed; pip install '.[dev]'")
     (tmp_path / "k.s").write_text(printed(spec, target))

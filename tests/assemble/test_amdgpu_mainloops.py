@@ -82,7 +82,7 @@ def fact(assembled: str, name: str) -> int:
 
 
 def width(line: str) -> int:
-    """Bytes of a lane that an access moves."""
+    """Return the bytes of a lane that an access moves."""
     words = re.search(r"(?:dwordx|_b)(\d+)", line)
     assert words, line
     count = int(words[1])
@@ -90,7 +90,7 @@ def width(line: str) -> int:
 
 
 def moved(loop: list[str], *kinds: str) -> int:
-    """Bytes that all waves move by accesses that begin with these words."""
+    """Return the bytes that all waves move by accesses whose names begin with these words."""
     return sum(width(line) * LANES * WAVES[1] for line in loop if line.startswith(kinds))
 
 
@@ -116,8 +116,8 @@ def test_these_are_the_chosen_loops(name: str, dtype: DType) -> None:
     ("name", "dtype"), [("gfx90a", S8), ("gfx942", S8), ("gfx950", S8), ("gfx950", E4M3)]
 )
 def test_no_chosen_loop_of_bytes_spills(name: str, dtype: DType, layout: Layout) -> None:
-    """With a remainder of m, n and k, and a whole epilogue. Nor is a hazard
-    missed: of 8-bit floats on gfx950 LLVM looks less far back than results take."""
+    """Kernels have remainders of M, N and K and an epilogue. No hazard is missed either: LLVM waits
+    too few cycles for 8-bit floats on gfx950."""
     target = targets.find(name)
     for m, n, k in ((4080, 4112, 4096), (4080, 4112, 4144)):
         spec = Matmul(
@@ -134,7 +134,7 @@ def test_no_chosen_loop_of_bytes_spills(name: str, dtype: DType, layout: Layout)
     [("gfx90a", Layout.NN, True), ("gfx942", Layout.TN, False), ("gfx942", Layout.NT, True)],
 )
 def test_shares_of_k_leave_the_loop_as_it_is(name: str, layout: Layout, plain: bool) -> None:
-    """Persistent workgroups, in what LLVM makes of them: no spill, no wait or hazard missed."""
+    """Kernels with persistent workgroups neither spill nor miss a wait or a hazard."""
     chosen = pipeline.schedule_for(Matmul(m=4096, n=4096, k=4096), targets.find(name), {})
     assert isinstance(chosen, PingPongMatmul) and chosen.num_workgroups
     made = text(name, chosen, layout, plain=plain)
@@ -171,8 +171,8 @@ def test_trip(name: str, dtype: DType, schedule: PingPongMatmul, layout: Layout)
 
 @pytest.mark.parametrize(("dtype", "n"), [(F16, 2560), (S8, 4096), (S8, 5120)])
 def test_lanes_keep_their_offsets(dtype: DType, n: int) -> None:
-    """Whatever the distance of rows in memory, no address is computed in the loop; LLVM would, of
-    those that are a constant it knows apart."""
+    """The loop computes no addresses, whatever the row stride; LLVM would fold constant strides
+    into it."""
     spec, target = Matmul(m=4096, n=n, k=4096, dtype=dtype), targets.find("gfx942")
     source = pipeline.source(pipeline.plan(spec, target, as_deep(PING_PONG, spec))).text
     launder = (
@@ -200,7 +200,7 @@ def test_results_of_8_bit_floats_are_awaited() -> None:
 
 
 def registers(made: str) -> int:
-    """Return the registers of a kernel of which two waves fit a SIMD, and that spills none."""
+    """Return the registers of a kernel without spills of which two waves fit a SIMD."""
     assert fact(made, "vgpr_spill_count") == fact(made, "private_segment_fixed_size") == 0
     assert re.findall(r"; Occupancy: (\d+)", made) == ["2"]
     return fact(made, "vgpr_count")
@@ -224,8 +224,8 @@ def test_registers_of_a_whole_epilogue(name: str, schedule: PingPongMatmul) -> N
 def test_the_halves_alternate(
     name: str, dtype: DType, schedule: PingPongMatmul, layout: Layout
 ) -> None:
-    """Between two barriers a half multiplies or moves data, never both, in the code as in its text;
-    it multiplies with raised priority, and waits for memory once for each K-tile."""
+    """Between two barriers a half either multiplies, with raised priority, or moves data, in text
+    and machine code; it waits for memory once per K-tile."""
     loop = hot_loop(text(name, schedule, layout, dtype=dtype))
     tiles, *_ = BARS[name, dtype, schedule]
     assert sum("s_barrier" in line for line in loop) == 8 * tiles

@@ -1,4 +1,4 @@
-"""The bars for row-wise kernels on AMD's processors: vector instructions for each element."""
+"""Limits of vector instructions per element in AMD's row-wise kernels."""
 
 from __future__ import annotations
 

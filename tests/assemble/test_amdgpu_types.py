@@ -1,5 +1,5 @@
-"""The bars for the main loops of types that only some of AMD's processors have, in what LLVM makes
-of them: 4096x4096x4096 with tiles of 128x128."""
+"""Limits of instructions in main loops for types that only some AMD processors support, as LLVM
+compiles them: 4096x4096x4096 with tiles of 128x128."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_main_loop(
 @pytest.mark.parametrize("layout", [Layout.NT, Layout.NN])
 @pytest.mark.parametrize("dtype", [DType.F16, DType.S8])
 def test_dot_products(dtype: DType, layout: Layout) -> None:
-    """The loop over lines, which all steps have: its addresses are the only vector arithmetic."""
+    """The loop's only vector arithmetic besides products computes addresses."""
     text = code("gfx1030", dtype, Math.EXACT, layout)
     assert re.findall(r"vgpr_spill_count: +(\d+)", text) == ["0"]
     assert check(text, "gfx1030") == []

@@ -1,8 +1,6 @@
-"""The bars for attention on tensor cores, which no update of a budget can move.
-
+"""Limits of instructions in attention loops on tensor cores, which `kgen perf update` cannot raise.
 The yardsticks are FlashAttention 2 and 3, compiled by nvcc for sm_80 and sm_90a: warp instructions
-of the loop for 64 queries and 64 keys, whatever the tile.
-"""
+of the loop for 64 queries and 64 keys, whatever the tile."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ SIZES = (16, 40, 64, 96, 128, 256)
 
 
 def rescaling(instructions: list[dict[str, str]], loop: range) -> range:
-    """Return the places that a branch behind the vote jumps over unless a maximum grew."""
+    """Return the range of instructions that is skipped unless a maximum grew."""
     vote = next(i for i in loop if instructions[i]["opcode"].startswith("VOTE"))
     branch = next(i for i in loop if i > vote and goes_to(instructions, i))
     stop = goes_to(instructions, branch)

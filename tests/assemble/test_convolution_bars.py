@@ -1,6 +1,6 @@
-"""The bars for implicit GEMM, which no update of a budget can move: at most 1.15 times the
+"""Limits of implicit GEMM, which `kgen perf update` cannot raise: at most 1.15 times the
 instructions per matrix instruction of the matmul with the same tile, no spills, no bank conflicts,
-and at most 1.1 times the sectors of memory that the bytes need."""
+and at most 1.1 times the sectors that the bytes need."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ MOST_SECTORS = 1.1
 
 
 def loop_of(spec: Spec, target: str, schedule: dict[str, int]) -> Loop:
-    """The hot loop; nothing of the kernel spills."""
+    """Return the hot loop of a kernel that must not spill."""
     found = targets.find(target)
     fields = schedule | STAGES.get(target, {"num_stages": 2})
     kernel = pipeline.kernel(spec, found, pipeline.schedule_for(spec, found, fields))
@@ -56,7 +56,7 @@ def loop_of(spec: Spec, target: str, schedule: dict[str, int]) -> Loop:
 
 @pytest.mark.parametrize(("target", "tile"), CASES)
 def test_instructions_per_matrix_instruction(target: str, tile: str) -> None:
-    """The matmul is so deep that ptxas does not unroll its loop."""
+    """The matmul has so long a K that ptxas does not unroll its loop."""
     shares = {}
     for text in CONVOLUTIONS:
         spec = parse(text)

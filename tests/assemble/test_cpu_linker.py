@@ -1,4 +1,5 @@
-"""The CPU's object code and linker: self-contained, loadable without llvmlite, refused if not."""
+"""The CPU's linker: shared objects are self-contained and load without llvmlite; others are
+refused."""
 
 from __future__ import annotations
 
@@ -98,7 +99,7 @@ def test_qemu_passes_arguments_beyond_the_registers() -> None:
 
 @pytest.mark.parametrize("arch", ["x86_64", "aarch64"])
 def test_all_functions_have_names(arch: str) -> None:
-    """For debuggers and profilers; a loader sees the kernel's alone."""
+    """Debuggers and profilers see all functions; the loader sees only the kernel."""
     found = elf.read(shared_object(PROGRAM, arch, ("fp", "asimd") if arch == "aarch64" else ()))
     names = {s.name: s for s in found.symbols if s.is_function}
     assert names.keys() == {"look_up", "kernel"}
@@ -144,7 +145,7 @@ def test_ir_that_llvm_refuses() -> None:
 
 
 def test_the_loader_needs_no_llvmlite(tmp_path: Path) -> None:
-    """In a fresh interpreter that must not find it."""
+    """A new interpreter in which llvmlite cannot be imported loads a kernel."""
     path = tmp_path / "kernel.so"
     path.write_bytes(shared_object(PROGRAM, platform.machine().replace("arm64", "aarch64")))
     script = f"""
@@ -171,7 +172,8 @@ SPECS = [
 
 @pytest.mark.parametrize("target", [t.name for t in FAMILY.targets])
 def test_every_kernel_is_self_contained(target: str) -> None:
-    """No call of memset, of half or bfloat helpers, of the stack probe: the linker would see it."""
+    """The linker would reject calls of memset, of half and bfloat helpers, and of the stack
+    probe."""
     found = FAMILY.find(target)
     assert found is not None
     for spec in SPECS:

@@ -1,4 +1,4 @@
-"""CPU kernels run on every system of an architecture: what their machine code does not do."""
+"""Machine code of CPU kernels follows the rules of Linux, macOS and Windows alike."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_every_function_has_the_attributes_of_all_systems(path: Path) -> None:
 
 
 def attributes() -> str:
-    """The attributes that templates give a function."""
+    """Return the attributes that templates give a function."""
     found = re.search(r"^attributes #\$\{number\} = .*$", MODULE, re.MULTILINE)
     assert found is not None
     words = {"number": "0", "inlining": "", "plan.vector_bits": "128"}
@@ -49,7 +49,7 @@ def attributes() -> str:
 
 
 def code(name: str, arch: str) -> list[str]:
-    """Instructions of one function of FRAMES."""
+    """Return the instructions of one function of FRAMES."""
     text = assembly(FRAMES.format(attributes()), arch, ())
     body = text.split(f"\n{name}:", 1)[1].split(".size", 1)[0]
     lines = (" ".join(re.split("//|#(?= )|##", line)[0].split()) for line in body.splitlines())
@@ -64,21 +64,21 @@ def code(name: str, arch: str) -> list[str]:
     ],
 )
 def test_a_large_frame_is_probed_page_by_page(arch: str, moves: str, touches: str) -> None:
-    """A page further down than the guard page ends a Windows thread, and jumps over a guard."""
+    """An access beyond the guard page ends a Windows thread, or misses the guard."""
     lines = code("large", arch)
     assert lines.index(moves) < lines.index(touches)
     assert not any(re.search(r"chkstk|probe", line) for line in lines)
 
 
 def test_nothing_is_kept_below_the_stack_pointer() -> None:
-    """Windows gives the memory below it to exceptions of the thread."""
+    """Windows may overwrite memory below the stack pointer for exceptions."""
     for line in code("small", "x86_64"):
         assert not re.search(r"-\d+\(%rsp\)", line), line
     assert any(re.match(r"(sub|push)q", line) for line in code("small", "x86_64"))
 
 
 def test_x18_is_left_alone() -> None:
-    """macOS and Windows own it (AAPCS64, 6.1.1)."""
+    """macOS and Windows reserve the register (AAPCS64, 6.1.1)."""
     lines = [f"  %v{i} = load volatile i64, ptr %p" for i in range(40)]
     lines += [f"  store volatile i64 %v{i}, ptr %p" for i in range(40)]
     body = "\n".join(lines)

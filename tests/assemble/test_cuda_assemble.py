@@ -34,7 +34,7 @@ def build(spec: Spec, target: Target) -> BuiltKernel:
 
 
 def specs(dtype: DType) -> tuple[Spec, ...]:
-    """Odd shapes with every step, large aligned ones, and rows of both kinds."""
+    """Return odd shapes with every epilogue step, large aligned shapes, and rows of both kinds."""
     return (
         Matmul(m=65, n=66, k=67, batch=3, alpha=0.5, beta=2.0, dtype=dtype, epilogue=EPILOGUES),
         Matmul(m=512, n=512, k=512, dtype=dtype, layout=Layout.TT),
@@ -60,8 +60,8 @@ def test_layouts_and_output_types(layout: Layout, out: DType) -> None:
 
 @pytest.mark.parametrize("dtype", [DType.F16, DType.F32])
 def test_largest_tiles_and_shapes(dtype: DType) -> None:
-    """The tiles use all registers and 64-bit offsets, and copy through registers where rows are not
-    aligned."""
+    """These tiles use all registers and 64-bit offsets; unaligned rows are copied through
+    registers."""
     for target in (BY_NAME["sm_75"], SM_80, BY_NAME["sm_90a"]):
         for size in (65536, 65535):
             build(Matmul(m=size, n=size, k=size, batch=65535, dtype=dtype), target)
@@ -87,8 +87,8 @@ def test_resources_of_two_kernels() -> None:
 @pytest.mark.parametrize("warps", [(16, 16), (32, 32), (64, 32), (64, 64)])
 @pytest.mark.parametrize("split", [3, 16])
 def test_adding_parts_spills_nothing(warps: tuple[int, int], split: int) -> None:
-    """However many sums a thread has; and the model knows the registers that it takes, but where
-    these do not hold a part: then ptxas takes all there are."""
+    """The second kernel of split-k does not spill, however many sums a thread has, and the cost
+    model knows its registers."""
     spec = Matmul(m=256, n=256, k=8192)
     schedule = SplitMatmul(
         block_m=2 * warps[0],

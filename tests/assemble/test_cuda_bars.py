@@ -1,8 +1,6 @@
-"""The bars for tensor-core kernels, which no update of a budget can move.
-
-The yardstick is what Triton 3.9 makes of the same tiles for sm_80: 272 instructions per 128 HMMA
-for 128x256x64, 186 per 64 for 128x128x32, no spills. Traffic is counted by the emulator.
-"""
+"""Limits of tensor-core kernels, which `kgen perf update` cannot raise. The yardstick is Triton 3.9
+with the same tiles for sm_80: 272 instructions per 128 HMMA for 128x256x64, 186 per 64 for
+128x128x32, no spills. Traffic is counted by the emulator."""
 
 from __future__ import annotations
 
@@ -62,7 +60,7 @@ def test_every_copy_has_16_bytes(bar: str, layout: Layout) -> None:
 
 
 def profile(kernel: BuiltKernel) -> LaunchReport:
-    """Counters of the whole grid; what the data are does not change them."""
+    """Return counters of the whole grid, which do not depend on the data."""
     launch = kernel.plan.launches[0]
     arguments = [
         np.zeros(p.nbytes // p.dtype.itemsize, p.dtype.storage) for p in kernel.plan.spec.parameters
@@ -84,7 +82,7 @@ def profile(kernel: BuiltKernel) -> LaunchReport:
 @each_layout
 @pytest.mark.parametrize("out", [DType.F16, DType.F32])
 def test_no_access_is_wasted(bar: str, layout: Layout, out: DType) -> None:
-    """No bank conflict in mainloop and epilogue; sectors as few as the bytes need."""
+    """Main loop and epilogue have no bank conflict, and no more sectors than their bytes need."""
     kernel = build(BARS[bar][0], size=256, layout=layout, out_dtype=out)
     counters = profile(kernel).counters
     assert counters["bank_conflicts"] == 0
@@ -104,7 +102,7 @@ def test_exact_f32_wastes_no_access_either(depth: int, layout: Layout) -> None:
 
 @each_bar
 def test_traffic_is_the_schedules_own_formula(bar: str) -> None:
-    """Each CTA reads its rows of A and columns of B once; each output is written once."""
+    """Each CTA reads its rows of A and columns of B once, and writes each output once."""
     kernel = build(BARS[bar][0], size=512)
     plan = kernel.plan
     assert isinstance(plan, MatmulPlan)
@@ -118,7 +116,7 @@ def test_traffic_is_the_schedules_own_formula(bar: str) -> None:
 @pytest.mark.parametrize("fields", [{}, {"batch": 3}, {"batch": 3, "beta": 0.5}], ids=str)
 @pytest.mark.parametrize("size", [1000, 4096])
 def test_a_heavy_epilogue_does_not_spill(size: int, fields: dict[str, Any]) -> None:
-    """Addends beside 128 sums: no more of them leave shared memory at once than registers hold."""
+    """Beside 128 sums, addends are loaded from shared memory only as registers allow."""
     kernel = build(BIG, size=size, epilogue=("bias", "gelu", "residual"), **fields)
     assert (kernel.assembled.resources.spills, kernel.assembled.resources.stack) == (0, 0)
 
@@ -144,8 +142,8 @@ def test_addends_move_in_whole_sectors(bar: str) -> None:
 def test_rows_are_read_as_seldom_as_they_can_be(
     text: str, passes: dict[str, int], target: str
 ) -> None:
-    """Accesses have 16 bytes and cover whole sectors; a row is read once where registers of a CTA
-    or a cluster hold it."""
+    """Accesses have 16 bytes and cover whole sectors; a row that fits in registers of a CTA or
+    cluster is read once."""
     spec, found = parse(text), targets.find(target)
     kernel = pipeline.kernel(spec, found)
     counters = profile(kernel).counters

@@ -1,9 +1,6 @@
-"""The bars for products of bytes, which no update of a budget can move.
-
-For as many matrix instructions they may take what Triton 3.9's f16 kernels take for sm_80, 272 for
-128 and 186 for 64 (`test_cuda_bars.py`), and beside it one prmt for each register of an operand
-that is transposed, and an addition for each sum that is promoted.
-"""
+"""Limits of products of 8-bit types, which `kgen perf update` cannot raise. The yardstick is Triton
+3.9's f16 kernels for sm_80 (`test_cuda_bars.py`), plus one prmt for each register of a transposed
+operand, and one addition for each promoted sum."""
 
 from __future__ import annotations
 
@@ -60,7 +57,7 @@ def test_hot_loop(bar: str, layout: Layout, tmp_path: Path) -> None:
 @each_layout
 @pytest.mark.parametrize("out", ["sums", DType.F16, "bytes"])
 def test_no_access_is_wasted(bar: str, layout: Layout, out: str) -> None:
-    """No bank conflict in mainloop and epilogue; sectors as few as the bytes need."""
+    """Main loop and epilogue have no bank conflict, and no more sectors than their bytes need."""
     dtype = BARS[bar][1]
     sums = DType.S32 if dtype is DType.S8 else DType.F32
     kernel = build(

@@ -1,4 +1,4 @@
-"""The model's registers beside ptxas's: occupancy depends on them."""
+"""The cost model's estimate of registers, on which occupancy depends, against ptxas."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_registers_are_foreseen(tile: tuple[int, int, int, int]) -> None:
 
 @pytest.mark.parametrize("tile", WGMMA_TILES, ids=lambda t: "x".join(map(str, t)))
 def test_registers_of_warpgroups_are_foreseen(tile: tuple[int, int, int, bool]) -> None:
-    """Two warpgroups that multiply get all that there are."""
+    """Two consumer warpgroups get all registers."""
     m, n, consumers, pingpong = tile
     schedule = WgmmaMatmul(
         block_m=m,
@@ -46,6 +46,6 @@ def test_registers_of_warpgroups_are_foreseen(tile: tuple[int, int, int, bool]) 
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
 def test_split_operands_leave_registers_for_sums(target: str) -> None:
-    """Fragments of 3xtf32 are there twice: the largest warp tile would spill in the loop."""
+    """3xtf32 has two sets of fragments, so the largest warp tile would spill."""
     spec = Matmul(m=4096, n=4096, k=4096, dtype=DType.F32, math=Math.TF32X3)
     assert pipeline.kernel(spec, targets.find(target)).assembled.resources.spills == 0

@@ -1,9 +1,6 @@
-"""The bars for the wgmma main loop on sm_90a, which no update of a budget can move.
-
-The yardstick is what Triton 3.9 makes of a tile of 128x256x64: 85 instructions in the loop with 4
-HGMMA of m64n256k16. Traffic is counted by the emulator, which also faults on every transaction
-count that is not exact.
-"""
+"""Limits of the wgmma main loop on sm_90a, which `kgen perf update` cannot raise. The yardstick is
+Triton 3.9 with a tile of 128x256x64: 85 instructions in the loop with 4 HGMMA of m64n256k16.
+Traffic is counted by the emulator, which also reports every wrong transaction count."""
 
 from __future__ import annotations
 
@@ -142,7 +139,7 @@ def test_a_stage_expects_the_bytes_of_its_boxes(tile: str, layout: Layout) -> No
 
 
 def profile(kernel: BuiltKernel) -> LaunchReport:
-    """Counters of the whole grid; what the data are does not change them."""
+    """Return counters of the whole grid, which do not depend on the data."""
     (entry,) = bundle.pack([kernel]).manifest.kernels
     buffers = {p.name: np.zeros(p.nbytes, np.uint8) for p in entry.parameters}
     (report,) = EmulatorExecutor(entry, "ptx", kernel.source.text).reports(
@@ -153,7 +150,7 @@ def profile(kernel: BuiltKernel) -> LaunchReport:
 
 @each_case
 def test_traffic_is_the_schedules_own_formula(tile: str, layout: Layout) -> None:
-    """Each cluster reads its rows of A and its columns of B once; each output is written once."""
+    """Each cluster reads its rows of A and columns of B once, and writes each output once."""
     schedule = TILES[tile]
     m, n = (768 if block % 96 == 0 else 512 for block in (schedule.block_m, schedule.block_n))
     k = 2 * schedule.block_k
@@ -179,7 +176,7 @@ def test_traffic_is_the_schedules_own_formula(tile: str, layout: Layout) -> None
 
 @pytest.mark.parametrize("tile", ["s8-swapped", "e4m3", "tf32-swapped"])
 def test_ragged_addends_do_not_spill(tile: str) -> None:
-    """Registers that a guard leaves unloaded must not live from one block tile to the next."""
+    """Registers that a guarded load may leave unset do not stay live between block tiles."""
     layout = Layout.NN if TILES[tile].swap else Layout.NT
     chain: dict[str, Any] = {"beta": 0.5, "epilogue": ("bias", "gelu", "residual")}
     out = DType.F32 if tile == "tf32-swapped" else DType.BF16

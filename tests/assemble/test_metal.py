@@ -19,8 +19,8 @@ from tests.specs import relu_of
 
 
 def test_every_module_is_translated(tmp_path: Path) -> None:
-    """The support table: a kernel's entry point, with its arguments as the first buffers in their
-    order; its threadgroup stands in the manifest."""
+    """Every operation of the support table: the entry point has the kernel's arguments as its first
+    buffers, in order, and the manifest has its threadgroup size."""
     needs.program("spirv-cross", "spirv-cross")
     bundle = pack([build(spec, "metal3") for spec in specs()])
     for entry in bundle.manifest.kernels:
@@ -38,7 +38,7 @@ def test_every_module_is_translated(tmp_path: Path) -> None:
 
 
 def test_modules_whose_elements_share_words_are_translated() -> None:
-    """They change a word by an atomic instruction, which MSL has."""
+    """These modules store by atomic instructions, which MSL supports."""
     needs.program("spirv-cross", "spirv-cross")
     atomic = 0
     for spec in specs()[::3]:

@@ -1,7 +1,6 @@
-"""Our SPIR-V against spirv-as, spirv-val and the published grammar (Debian: spirv-tools, headers).
-
-The same text must give the same bytes, and every kernel must be valid in its target's environment.
-"""
+"""The SPIR-V assembler against spirv-as, spirv-val and the published grammar (Debian: spirv-tools,
+headers). The same text must give the same bytes, and every kernel must be valid in its target's
+environment."""
 
 from __future__ import annotations
 
@@ -37,7 +36,7 @@ def spirv_tools() -> None:
 
 
 def oracle(text: str, environment: str, folder: Path) -> bytes:
-    """Return the module that spirv-as makes of the text."""
+    """Return the module that spirv-as makes from the text."""
     source, output = folder / "kernel.spvasm", folder / "kernel.spv"
     source.write_text(text)
     command = ["spirv-as", "--target-env", environment, str(source), "-o", str(output)]
@@ -96,7 +95,7 @@ SHAPES = ((1, 1, 1), (16, 16, 16), (127, 131, 113), (1, 4096, 4096), (64, 2048, 
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
 @pytest.mark.parametrize("spec", specs(), ids=lambda s: s.key)
 def test_kernels(spec: Spec, environment: str, tmp_path: Path) -> None:
-    """Every kernel is valid SPIR-V, and the bytes are those of spirv-as."""
+    """Every kernel is valid SPIR-V, and its bytes are those of spirv-as."""
     kernel = pipeline.kernel(spec, targets.find(environment))
     artifact = kernel.assembled.artifacts[0]
     assert (artifact.format, artifact.extension, artifact.role) == ("spirv", "spv", "portable")
@@ -196,7 +195,7 @@ OpFunctionEnd
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
 def test_every_kind_of_operand(environment: str, tmp_path: Path) -> None:
-    """Masks, strings, optional operands, and literals of every width in every spelling."""
+    """Masks, strings, optional operands, and literals of every width and spelling."""
     numbers = [
         f"%n_{kind}_{i} = OpConstant %{kind} {spelling}"
         for kind, spellings in NUMBERS.items()

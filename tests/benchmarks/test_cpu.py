@@ -28,13 +28,13 @@ def new(_: str) -> bool:
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Samples of a fraction of their usual length."""
+    """Make samples take a fraction of their usual time."""
     monkeypatch.setattr(timing, "SAMPLE_SECONDS", 1e-4)
     monkeypatch.setattr(timing, "ATTEMPTS", 1)
 
 
 def test_shapes_from_models() -> None:
-    """Forty, each once, and small enough in M to be layers."""
+    """There are forty distinct shapes, with values of M that occur in layers."""
     assert len(PRODUCTS) == len(set(PRODUCTS)) == 40
     assert all(1 <= m <= 512 and 256 <= min(n, k) <= max(n, k) <= 5120 for m, n, k in PRODUCTS)
 
@@ -84,7 +84,7 @@ def test_attention_is_timed_and_compared(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_decoders_attend_to_all_keys_with_causal() -> None:
-    """The libraries compute such rows without a mask."""
+    """The libraries get no mask for a decoder's rows, which attend to all keys."""
     for spec in attention.specs(DType.F32):
         assert spec.queries > 1 or spec.pairs == spec.keys
 
@@ -119,7 +119,7 @@ def test_two_threads_are_not_measured_while_two_cores_are_one(
 
 
 def test_rounds_in_which_two_cores_are_one_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Selected by the second core's gain beside the kernel, not by the kernel's times."""
+    """The second core's gain beside the kernel selects the rounds, not the kernel's own times."""
     batches = [
         [[5.0, 9.0, 6.0], [1.9, 1.2, 1.9], [1.9, 1.9, 1.2]],
         [[8.0, 7.0, 7.5], [1.0, 1.9, 2.0], [1.0, 2.0, 1.9]],

@@ -1,4 +1,4 @@
-"""Fit of the CPU cost model: coefficients that are known are found again, and stored."""
+"""Fit of the CPU cost model: known coefficients are recovered, and stored."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LINES = (2.0, 3.0)
 
 
 def groups() -> list[list[fit.Timed]]:
-    """Timings of 20 kernels with 12 candidates each, computed from KNOWN."""
+    """Return timings of 20 kernels with 12 candidates each, computed from KNOWN."""
     random, found = np.random.default_rng(3), []
     for _ in range(20):
         group = []
@@ -70,7 +70,7 @@ def test_chosen_events_are_fitted_beside_the_stored_cycles_of_others() -> None:
 
 
 def test_the_error_is_that_of_the_least_regret() -> None:
-    """A near neighbour that is faster than the best one, and predicted to be slower."""
+    """A near neighbour is faster than the model's first candidate, but predicted to be slower."""
     measured = groups()
     for group in measured:
         best = min(group, key=lambda each: each.cycles)
@@ -153,7 +153,7 @@ def test_kernels_of_the_fit_are_gemms_of_all_types_and_those_of_the_regret() -> 
 def test_instructions_of_a_target_are_fitted_on_the_core_of_this_machine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """AVX2 of a CPU with AVX-512: its core and caches, vectors of 32 bytes."""
+    """AVX2 vectors of 32 bytes on a CPU with AVX-512 use that CPU's core and caches."""
     wide = targets.find("x86-64-v4")
     here = dataclasses.replace(wide, device="Zen 5", limits={**wide.limits, "l2_bytes": 12345})
     monkeypatch.setattr(fit, "find", lambda name: here if name == "native" else targets.find(name))

@@ -34,7 +34,7 @@ def test_shapes_are_those_of_the_seed() -> None:
 
 @pytest.mark.parametrize("one_kernel", [True, False])
 def test_both_forms_compute_attention(one_kernel: bool, tmp_path: Path) -> None:
-    """The form is as asked for, and the results are those of float64."""
+    """Each form is the requested one, and its results are those of float64."""
     with fused_attention.attention_is(one_kernel):
         compiled = kgen.compile_model(fused_attention.model(SMALL), [V3])
     (lowered,) = compiled.lowered.values()
@@ -76,7 +76,7 @@ def test_bar_of_a_choice() -> None:
 
 @pytest.mark.parametrize("count", [0, 2])
 def test_attention_of_transformers_is_found(count: int, tmp_path: Path) -> None:
-    """Without added tensors, and with those of shifted windows."""
+    """Scores with and without added tensors, such as the masks of shifted windows."""
     net = Transformer("one", size=8)
     x = net.reshaped(net.conv("image", 8, 2, 2, padding=0, act=None), 1, 8, 16)
     x = net.node("Transpose", x, perm=[0, 2, 1], channels=8)

@@ -14,7 +14,7 @@ from benchmarks import machine
 def test_a_commit_says_whether_sources_differ(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Documents and result files are no sources: the program before this one wrote them."""
+    """Changes of documents and result files do not count as changes of sources."""
     monkeypatch.setattr(machine, "ROOT", tmp_path)
     assert machine.commit() is None
 

@@ -1,4 +1,4 @@
-"""Whole models beside libraries: what a row of several threads says of the libraries."""
+"""Results of whole models beside libraries: gains by several threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages that are generated from the result files: current, and of the newest rows."""
+"""Pages that are generated from result files are current and use the newest rows."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_readme_without_markers_is_refused() -> None:
 
 
 def test_figures_stand_in_no_other_document() -> None:
-    """Blocks that a command writes figures into: README's, and the generated page."""
+    """Only README and the generated page contain figures that a command writes."""
     found = {
         (path.name, name)
         for path in DOCUMENTS

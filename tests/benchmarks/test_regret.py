@@ -33,7 +33,8 @@ def test_shapes_are_those_of_the_seed() -> None:
 def test_a_chosen_kernel_is_timed_beside_a_tuned_one(
     mr: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each kernel has a row for each state of the caches; one of equal code is not timed."""
+    """Each kernel has a row for warm and one for cold caches; kernels with equal code are not
+    timed."""
     command = regret.command
 
     def fake(*words: str | Path) -> None:

@@ -25,7 +25,7 @@ ROW = Row(
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Folder of result files, in place of the committed one."""
+    """Use another folder of result files than the committed one."""
     monkeypatch.setattr(results, "FOLDER", tmp_path)
     monkeypatch.setattr(
         suite, "newest", lambda name, machine: results.newest(name, machine, tmp_path)

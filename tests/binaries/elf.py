@@ -33,7 +33,7 @@ class Elf:
 
 
 def read(data: bytes) -> Elf:
-    """Raises AssertionError for a file that is not a 64-bit little-endian shared library."""
+    """Read a 64-bit little-endian shared library. Raises AssertionError for other files."""
     assert data[:6] == b"\x7fELF\x02\x01"
     kind, machine = struct.unpack_from("<2H", data, 16)
     assert kind == ET_DYN
@@ -51,7 +51,7 @@ def read(data: bytes) -> Elf:
             dynamic = data[at : at + nbytes]
 
     def place(address: int) -> int:
-        """Offset in the file of an address."""
+        """Return the offset in the file of an address."""
         (offset,) = (at + address - first for first, n, at in loads if first <= address < first + n)
         return int(offset)
 

@@ -37,7 +37,7 @@ class MachO:
 
 
 def read(data: bytes) -> MachO:
-    """Raises AssertionError for what is not a Mach-O file of 64 bits."""
+    """Read a 64-bit Mach-O file. Raises AssertionError for other files."""
     magic, cpu, _, kind, count, nbytes = struct.unpack_from("<6I", data)
     assert magic == MAGIC
     found = MachO(CPU_TYPES[cpu], KINDS[kind])

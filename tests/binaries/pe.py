@@ -26,7 +26,7 @@ class Pe:
 
 
 def read(data: bytes) -> Pe:
-    """Raises AssertionError for a file that is not a 64-bit DLL."""
+    """Read a 64-bit DLL. Raises AssertionError for other files."""
     (header,) = struct.unpack_from("<I", data, 0x3C)
     assert data[:2] == b"MZ" and data[header : header + 4] == b"PE\0\0"
     machine, count, _, _, _, optional_bytes, kind = struct.unpack_from("<2H3I2H", data, header + 4)
@@ -44,7 +44,7 @@ def read(data: bytes) -> Pe:
         found.protections[data[at : at + 8].rstrip(b"\0").decode()] = flags
 
     def place(address: int) -> int:
-        """Offset in the file of an address relative to the image."""
+        """Return the offset in the file of an address relative to the image."""
         (offset,) = (
             at + address - first for first, n, at in sections if first <= address < first + n
         )

@@ -31,7 +31,7 @@ HUGE = 10**12
 
 
 def constants(operator: str, *values: Any, **attributes: Any) -> Case:
-    """Something added to what an operator makes of constants."""
+    """Add something to the constants that an operator makes."""
 
     def make() -> onnx.ModelProto:
         m = Maker()
@@ -59,7 +59,7 @@ def with_node(operator: str, *shapes: Sequence[int], outputs: int = 1, **attribu
 
 
 def changed(change: Callable[[onnx.ModelProto], object]) -> Case:
-    """A sound model with a change."""
+    """Return a valid model with one change."""
 
     def make() -> onnx.ModelProto:
         model = mlp()
@@ -70,7 +70,7 @@ def changed(change: Callable[[onnx.ModelProto], object]) -> Case:
 
 
 def twice(field: str) -> Case:
-    """With the first one of a graph's field there twice."""
+    """Return a model in which the first entry of a graph's field stands twice."""
 
     def change(model: onnx.ModelProto) -> None:
         found = getattr(model.graph, field)
@@ -93,7 +93,7 @@ def initializer(**fields: Any) -> Case:
 
 
 def many_constants() -> onnx.ModelProto:
-    """Each of 128 MiB, which one by one would be taken."""
+    """Constants of 128 MiB each: every one alone would be accepted."""
     m = Maker()
     x = m.input("x", (3,))
     made = [m.add("ConstantOfShape", m.constant([1 << 25], np.int64)) for _ in range(64)]
@@ -101,7 +101,7 @@ def many_constants() -> onnx.ModelProto:
 
 
 def endless_loop() -> onnx.ModelProto:
-    """Return a loop of constants alone, which could be folded."""
+    """Return a loop over constants alone, which constant folding could compute."""
     m = Maker()
     x = m.input("x", (3,))
     inner = helper.make_graph(
@@ -159,7 +159,7 @@ def nested_ifs(depth: int) -> Case:
 
 
 def deep_bytes() -> bytes:
-    """Graphs within graphs, as bytes: onnx does not write what it does not read."""
+    """Return nested graphs as bytes: onnx does not write models that it does not read."""
 
     def field(number: int, data: bytes) -> bytes:
         size, left = b"", len(data)
@@ -174,7 +174,8 @@ def deep_bytes() -> bytes:
 
 
 def functions(*calls: tuple[str, Sequence[str]]) -> Case:
-    """Functions by name, and those that each calls in turn; the first one is called."""
+    """Model of functions that call each other: names, and the functions that each one calls. The
+    first one is called."""
 
     def make() -> onnx.ModelProto:
         m = Maker()
@@ -197,7 +198,7 @@ def functions(*calls: tuple[str, Sequence[str]]) -> Case:
 
 
 def secret_constant(within: bool) -> Case:
-    """A constant of a node, or of a function's node, that is said to lie elsewhere."""
+    """Return a model in which the constant of a node, or of a function's node, refers to a file."""
 
     def make() -> onnx.ModelProto:
         tensor = T(name="secret", data_type=T.FLOAT, dims=[3], data_location=T.EXTERNAL)

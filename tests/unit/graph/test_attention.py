@@ -1,4 +1,5 @@
-"""Attention that models write out: what becomes one call, what stays three, and its numbers."""
+"""Attention that models write out: which forms become one call, which stay three, and their
+results."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ Change = Callable[[Maker, str], str]
 
 
 def favoured(spec: Spec) -> float:
-    """Predicted seconds by which attention is always one call."""
+    """Make the predicted seconds such that attention is always one call."""
     return float(not isinstance(spec, Attention))
 
 
@@ -80,7 +81,7 @@ def data(model: onnx.ModelProto, **given: Array) -> dict[str, Array]:
 
 
 def check(model: onnx.ModelProto, found: Lowered, **given: Array) -> None:
-    """The numbers are ONNX's."""
+    """Compare the results with ONNX's reference."""
     inputs = data(model, **given)
     expected = ReferenceEvaluator(model).run(None, inputs)
     for made, exact in zip(run(found, inputs).values(), expected, strict=True):
@@ -89,7 +90,7 @@ def check(model: onnx.ModelProto, found: Lowered, **given: Array) -> None:
 
 
 def one(model: onnx.ModelProto, *beside: type[Spec]) -> Attention:
-    """The attention that a model is, beside calls of other operations."""
+    """Return the only attention of a model; calls of other operations may stand beside it."""
     found = calls_of(model)
     assert [type(call.spec) for call in found.calls] == [*beside, Attention]
     check(model, found)
@@ -109,7 +110,7 @@ def plus(shape: tuple[int, ...], operator: str = "Add", name: str = "mask") -> C
 
 
 def padding(m: Maker, x: str) -> str:
-    """A mask of 1 and 0, as numbers that are added."""
+    """Return a mask of 1 and 0 as numbers that are added to scores."""
     mask = m.add("Cast", m.input("mask", (B, 1, 1, SK), T.INT64), to=T.FLOAT)
     hidden = m.add("Mul", m.add("Sub", m.constant(1.0), mask), m.constant(-1e4))
     return str(m.add("Add", x, hidden))
@@ -252,7 +253,8 @@ def test_a_triangle_beside_another_mask() -> None:
 
 @pytest.mark.parametrize("hidden", [-math.inf, LOWEST])
 def test_a_triangle_beside_padding(hidden: float) -> None:
-    """Keys behind a triangle of finite numbers count for a query whose other keys padding hides."""
+    """A key above the diagonal (added: a finite number) still counts if padding hides the query's
+    other keys."""
 
     def change(m: Maker, x: str) -> str:
         return str(m.add("Add", x, m.constant(triangle(hidden))))
@@ -308,13 +310,13 @@ def test_rows_of_minus_infinity_are_nan_as_in_the_model() -> None:
     ],
 )
 def test_heads_share_keys(sizes: tuple[int, int, int, int], shapes: Any) -> None:
-    """An expansion and a reshape of keys and values are no copies."""
+    """Expanding and reshaping keys and values copies nothing."""
     spec = one(grouped(*sizes))
     assert (spec.q, spec.k) == shapes
 
 
 def test_one_axis_of_batch_and_heads() -> None:
-    """bmm of batch x heads matrices."""
+    """Products are bmm over batch times heads."""
     m = Maker()
     q, k, v = (m.input(name, (B * H, n, D)) for name, n in (("q", SQ), ("k", SK), ("v", SK)))
     scores = m.add("MatMul", q, m.add("Transpose", k, perm=[0, 2, 1]))
@@ -334,7 +336,7 @@ def test_one_head() -> None:
 
 
 def test_softmax_in_another_type() -> None:
-    """f16 with a softmax in f32."""
+    """The softmax of f16 scores is computed in f32."""
     m = Maker()
     q, k, v = (
         m.input(name, (1, H, n, D), T.FLOAT16) for name, n in (("q", SQ), ("k", SK), ("v", SK))
@@ -369,7 +371,8 @@ def test_the_operator_of_onnx(opset: int, options: dict[str, Any]) -> None:
 @pytest.mark.parametrize("shape", [(SQ, SK), (B, 1, SQ, SK), (B, H, SQ, SK)])
 @pytest.mark.parametrize("is_causal", [0, 1])
 def test_masks_of_the_operator(kind: int, shape: tuple[int, ...], is_causal: int) -> None:
-    """Rows that a mask hides are zeros, which the body computes from the mask."""
+    """A row whose keys are all masked gives zeros; the operator's body derives this from the
+    mask."""
     m = Maker(opset=24)
     names = [m.input(name, (B, H, n, D)) for name, n in (("q", SQ), ("k", SK), ("v", SK))]
     model = m.model(m.add("Attention", *names, m.input("mask", shape, kind), is_causal=is_causal))
@@ -387,7 +390,7 @@ def test_masks_of_the_operator(kind: int, shape: tuple[int, ...], is_causal: int
 
 
 def test_rows_of_another_mask_are_not_zeros() -> None:
-    """Rows are made zeros by a mask that is not the scores'."""
+    """The mask that makes rows zeros is not the mask of the scores."""
 
     def after(m: Maker, x: str) -> str:
         most = m.add("ReduceMax", m.input("other", (SQ, SK)), axes=[1])
@@ -466,7 +469,7 @@ def test_a_mask_that_has_more_axes_than_the_scores() -> None:
 
 
 def test_the_model_decides() -> None:
-    """Predicted times choose, and are kept."""
+    """Predicted times choose the form, and the choice is stored."""
     model = written(padding)
 
     def slow(spec: Spec) -> float:
@@ -487,7 +490,7 @@ def test_the_model_decides() -> None:
 
 @pytest.mark.parametrize(("outputs", "saved"), [((), 4.0), (("q",), 3.0)])
 def test_calls_that_stay_are_not_counted(outputs: tuple[str, ...], saved: float) -> None:
-    """Scaled queries that something else reads are computed either way."""
+    """Scaled queries that another node reads are computed in both forms."""
     model = written(before={"q": times(0.5)}, outputs=outputs)
     found = calls_of(model)
     (choice,) = found.choices

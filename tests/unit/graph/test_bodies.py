@@ -29,7 +29,7 @@ X = (np.arange(24, dtype=np.float32).reshape(2, 3, 4) - 9.5) / 4
 
 
 def compiled(model: onnx.ModelProto, **inputs: Array) -> tuple[dict[str, Array], Model]:
-    """A model's outputs by its calls, and what was read of it."""
+    """Return the outputs that a model's calls compute, and the imported graph."""
     model_read, graph = graph_by_bodies(model, {})
     return run(lower(fuse(graph)), inputs or {"x": X}), model_read
 
@@ -71,7 +71,7 @@ def test_an_operator_without_lowering_becomes_its_body(opset: int) -> None:
 def test_attributes_and_their_defaults(
     operator: str, opset: int, attributes: dict[str, Any], expected: Any
 ) -> None:
-    """A body of a later opset too, if it is the only one of the operator."""
+    """The operator's only function body is used, even if it is of a later opset."""
     m = Maker(opset=opset)
     y = m.add(operator, m.input("x", X.shape), **attributes)
     found, _ = compiled(m.model(y))
@@ -79,7 +79,8 @@ def test_attributes_and_their_defaults(
 
 
 def test_a_body_within_a_body() -> None:
-    """SoftmaxCrossEntropyLoss takes LogSoftmax and NegativeLogLikelihoodLoss, which has a body."""
+    """SoftmaxCrossEntropyLoss becomes LogSoftmax and NegativeLogLikelihoodLoss, which has a body,
+    too."""
     m = Maker(opset=13)
     labels = m.constant([[0, 2, 1, 1], [2, 2, 0, 1]], np.int64)
     y = m.add("SoftmaxCrossEntropyLoss", m.input("x", X.shape), labels, reduction="none")
@@ -90,7 +91,8 @@ def test_a_body_within_a_body() -> None:
 
 
 def test_heads_that_are_rotated_whole() -> None:
-    """RotaryEmbedding splits off the part of a head that stays, which has no elements here."""
+    """RotaryEmbedding splits off the part of a head that is not rotated; here it has no
+    elements."""
     m = Maker(opset=23)
     table, places = m.weight(9, 2), m.constant([[0, 3, 1], [4, 4, 8]], np.int64)
     x = m.add("Reshape", m.input("x", X.shape), m.constant([2, 1, 3, 4], np.int64))
@@ -111,7 +113,8 @@ def refusing(b: Builder, node: Node, values: list[GraphValue | None]) -> GraphVa
 
 @pytest.fixture
 def last_axis_only(monkeypatch: pytest.MonkeyPatch) -> dict[str, Operator]:
-    """Operators whose LayerNormalization refuses axes but the last, and has one result."""
+    """Return operators with a LayerNormalization that accepts the last axis only, and has one
+    result."""
     few = dict(OPERATORS)
     few["LayerNormalization"] = dataclasses.replace(few["LayerNormalization"], lower=refusing)
     for module in (compiling, operators):
@@ -121,7 +124,7 @@ def last_axis_only(monkeypatch: pytest.MonkeyPatch) -> dict[str, Operator]:
 
 @pytest.mark.usefixtures("last_axis_only")
 def test_refused_uses_become_the_body() -> None:
-    """The one that fits keeps its kernel."""
+    """A node that is not refused keeps its kernel."""
     m = Maker()
     x = m.input("x", X.shape)
     y = m.add("LayerNormalization", x, m.constant(np.ones((3, 4))), axis=1)
@@ -140,7 +143,7 @@ def test_refused_uses_become_the_body() -> None:
 
 
 def test_a_refusal_stays_if_the_body_is_refused_too(last_axis_only: dict[str, Operator]) -> None:
-    """The message is that of the use, and not that of a node which the model does not have."""
+    """The message is about the model's node, not about a node of the body."""
     m = Maker()
     y = m.add("LayerNormalization", m.input("x", X.shape), m.weight(3, 4), axis=1)
     del last_axis_only["ReduceMean"]
@@ -158,7 +161,7 @@ def test_an_operator_whose_body_is_not_supported_is_named() -> None:
 
 
 def test_a_body_that_is_not_known_without_types() -> None:
-    """An operator whose body depends on types is not named beside the one that hides its types."""
+    """A node without known input types is not named; the node that hides the types is."""
     m = Maker(opset=13)
     x = m.add("Mystery", m.input("x", X.shape))
     labels = m.constant([[0, 2, 1, 1], [2, 2, 0, 1]], np.int64)
@@ -178,8 +181,8 @@ def function(
 
 
 def test_names_and_attributes_of_a_body() -> None:
-    """An input that is left out, a result that is an input, one that is given twice, one that is
-    not wanted, and an attribute that a graph within takes."""
+    """The body has a missing input, an input that is also a result, an input passed twice, an
+    unused result, and an attribute that a nested graph reads."""
     inner = helper.make_node("LeakyRelu", ["t"], ["u"])
     inner.attribute.append(onnx.AttributeProto(name="alpha", ref_attr_name="slope", type=1))
     inner.attribute.append(onnx.AttributeProto(name="beta", ref_attr_name="none", type=1))
@@ -205,7 +208,8 @@ def test_names_and_attributes_of_a_body() -> None:
 
 @pytest.mark.integration
 def test_what_compile_model_takes(tmp_path: Path) -> None:
-    """A path, the bytes of a file and a protocol buffer, which stays as it is, are one model."""
+    """A path, a file's bytes and a protocol buffer give the same model; the protocol buffer is not
+    changed."""
     import kgen
 
     m = Maker(opset=20)

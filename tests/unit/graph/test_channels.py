@@ -1,4 +1,5 @@
-"""Values of one number for each channel: slopes of old models, and normalizations that cancel."""
+"""Values with one number per channel: slopes of old PRelu, and normalizations with large cancelling
+terms."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ def result(model: onnx.ModelProto, folder: Path, **inputs: Any) -> Any:
 
 
 def slopes(x: Any, slope: Any) -> Any:
-    """PRelu of opset 6 by its text, channel by channel."""
+    """PRelu of opset 6 as its text defines it, channel by channel."""
     out = x.copy()
     for channel in range(x.shape[1] if x.ndim > 1 else 1):
         part = out[:, channel] if x.ndim > 1 else out
@@ -96,7 +97,7 @@ def test_a_slope_of_other_channels_is_refused(slope: Sequence[int]) -> None:
 
 
 def normalized(x: Any, numbers: dict[str, Any], epsilon: float) -> Any:
-    """BatchNormalization by its text, in f64."""
+    """BatchNormalization as its text defines it, in f64."""
     wide = [np.float64(v).reshape(-1, *(1,) * (x.ndim - 2)) for v in numbers.values()]
     scale, shift, mean, variance = wide
     return (np.float64(x) - mean) / np.sqrt(variance + epsilon) * scale + shift
@@ -115,7 +116,7 @@ def statistics(mean: float, variance: float) -> dict[str, Any]:
 def test_a_norm_keeps_its_digits(
     mean: float, variance: float, is_constant: bool, tmp_path: Path
 ) -> None:
-    """x near a mean that is many deviations from zero."""
+    """The input is near a mean that is many standard deviations from zero."""
     numbers, epsilon = statistics(mean, variance), np.float32(1e-5)
     m = Maker()
     x = m.input("x", (2, 3, 8))
@@ -132,7 +133,7 @@ def test_a_norm_keeps_its_digits(
 @pytest.mark.integration
 @pytest.mark.parametrize("dtype", [np.float16, np.float64])
 def test_norms_of_other_types_keep_the_means_own_digits(dtype: Any, tmp_path: Path) -> None:
-    """Statistics may be of another type than the input from opset 15 on."""
+    """From opset 15 on, statistics may have another type than the input."""
     numbers = statistics(100, 1e-2)
     x = (numbers["mean"][:, None] + RNG.standard_normal((2, 3, 8)) * 0.2).astype(dtype)
     m = Maker()
@@ -150,7 +151,7 @@ def test_norms_of_other_types_keep_the_means_own_digits(dtype: Any, tmp_path: Pa
 @pytest.mark.integration
 @pytest.mark.parametrize(("mean", "is_folded"), [(1000.0, False), (0.2, True)])
 def test_a_norm_behind_a_convolution(mean: float, is_folded: bool, tmp_path: Path) -> None:
-    """Into weights it is folded where the bias keeps the digits of the result."""
+    """The norm is folded into the weights only if the bias keeps the digits of the result."""
     numbers = statistics(mean, 1e-6)
     m = Maker()
     y = m.add("Conv", m.input("x", (1, 3, 4, 4)), m.constant(np.eye(3)[:, :, None, None]))

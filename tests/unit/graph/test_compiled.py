@@ -60,8 +60,8 @@ def like_data(m: Maker) -> str:
 
 
 def chosen(truth: bool) -> Make:
-    """Return the making of a choice that takes all of one side, which has fewer elements than the
-    choice."""
+    """Return a node that selects from a condition and two inputs; the one that it always takes has
+    fewer elements than the result."""
 
     def make(m: Maker) -> str:
         which, row = m.constant(np.full((3, 4), truth), bool), m.weight(4)
@@ -85,7 +85,7 @@ def all_true(m: Maker) -> str:
 
 
 def repeated_heads(m: Maker) -> str:
-    """Each of two heads twice, as torch.onnx.export writes repeat_interleave."""
+    """Repeat each of two heads, as torch.onnx.export writes repeat_interleave."""
     x = m.add("Transpose", m.input("x", (3, 4)), perm=[1, 0])
     x = m.add("Reshape", x, m.constant([2, 2, 1, 3, 1], np.int64))
     x = m.add("Tile", x, m.constant([1, 1, 2, 1, 5], np.int64))
@@ -93,8 +93,8 @@ def repeated_heads(m: Maker) -> str:
 
 
 def row_of_a_place(m: Maker) -> str:
-    """Gather with an index without axes, as PyTorch's Embedding of one number does: the position of
-    a row's maximum, and one of several elements."""
+    """Gather with an index without axes, as PyTorch's Embedding of one number does: at the position
+    of a row's maximum."""
     x = m.input("x", (3, 4))
     row = m.add("Gather", x, m.constant(1, np.int64))
     place = m.add("ArgMax", row, axis=0, keepdims=0)
@@ -105,13 +105,13 @@ def row_of_a_place(m: Maker) -> str:
 
 
 def gate_of_what_is_padded(m: Maker) -> str:
-    """Pad with a constant, which meets other constants."""
+    """Pad with a constant and combine the result with other constants."""
     pads = m.constant([0, 1, 0, 1], np.int64)
     return str(m.add("Sigmoid", m.add("Pad", m.input("x", (3, 4)), pads, m.constant(1.5))))
 
 
 def scaled_by_an_element(view: str) -> Callable[[Maker], str]:
-    """A formula with a view in it, and one number of a larger tensor."""
+    """A formula that contains a view, and one number of a larger tensor."""
 
     def make(m: Maker) -> str:
         x = m.input("x", (3, 4))
@@ -225,7 +225,7 @@ def test_reductions_of_integers(operator: str, dtype: Any, tmp_path: Path) -> No
 @pytest.mark.integration
 @pytest.mark.parametrize("operator", [name for name in REDUCTIONS if name.startswith("Reduce")])
 def test_reductions_over_no_axes(operator: str, tmp_path: Path) -> None:
-    """Each element is reduced by itself."""
+    """Each element is a row of its own."""
     m = Maker(18)
     y = m.add(operator, m.input("x", (3, 4)), noop_with_empty_axes=1)
     x = X if operator != "ReduceLogSum" else abs(X)
@@ -234,7 +234,7 @@ def test_reductions_over_no_axes(operator: str, tmp_path: Path) -> None:
 
 @pytest.mark.integration
 def test_integers_made_wider(tmp_path: Path) -> None:
-    """They are computed in what they were made."""
+    """Integers are computed in the type that they had before the cast."""
     m = Maker(18)
     x = m.add("Cast", m.input("x", (3, 4), T.INT32), to=T.INT64)
     y, z = m.add("Mul", x, m.constant(3, np.int64)), m.add("ReduceSum", x)
@@ -341,7 +341,7 @@ def grown_truth(m: Maker) -> str:
 
 
 def chosen_truth(m: Maker) -> str:
-    """Choose one of two truth values, of which one is in memory."""
+    """Choose one of two truth values; one of them is in memory."""
     positive, small = signs(m)
     return str(m.add("Not", m.add("Where", positive, small, m.input("mask", (3, 4), T.BOOL))))
 
@@ -390,7 +390,7 @@ def test_an_if_whose_results_are_truth_values(tmp_path: Path) -> None:
 
 @pytest.mark.integration
 def test_rows_of_s64_on_a_gpu(tmp_path: Path) -> None:
-    """They are refused; truth values are counted."""
+    """Rows of s64 are refused; rows of truth values are counted."""
     m = Maker(18)
     x, one = m.input("x", (3, 4), T.INT64), m.constant([1], np.int64)
     mask = m.add("Cast", m.add("Equal", x, m.constant(0, np.int64)), to=T.INT64)
@@ -402,7 +402,7 @@ def test_rows_of_s64_on_a_gpu(tmp_path: Path) -> None:
 
 
 def rows_of_itself(m: Maker) -> str:
-    """A tensor is written into itself, in another order."""
+    """Write a tensor into itself, in another order."""
     x = m.input("x", (5, 4))
     return str(m.add("ScatterND", x, m.constant([[1], [2], [0], [4], [3]], np.int64), x))
 
@@ -427,7 +427,7 @@ def constant_places(m: Maker) -> str:
 
 
 def a_part_of_a_choice(m: Maker) -> str:
-    """Choose by an input that has fewer axes than it is read by, beside a view."""
+    """Choose by an input with fewer axes than the result, beside a view."""
     x = m.input("x", (2, 4))
     chosen = m.add("Where", m.add("Greater", x, m.constant(0.1)), x, m.constant(-1.0))
     bounds = (m.constant([n], np.int64) for n in (0, 1, 1))
@@ -452,7 +452,7 @@ def test_scatters_and_views_of_formulas(make: Make, tmp_path: Path) -> None:
 
 @pytest.mark.integration
 def test_functions_of_doubles(tmp_path: Path) -> None:
-    """A model of f64 keeps its digits. (onnx's own erf is one of f32.)"""
+    """A model of f64 keeps its digits; onnx's own erf has those of f32."""
     m = Maker(20)
     x = m.input("x", (5, 70), T.DOUBLE)
     product = m.add("Mul", m.add("Gelu", x), m.add("Selu", x))
@@ -506,7 +506,7 @@ def test_padding_with_integers_that_no_f64_holds(number: int, tmp_path: Path) ->
 
 @pytest.mark.integration
 def test_sums_of_nothing_are_zero(tmp_path: Path) -> None:
-    """Whatever is at the only place of an axis; and other operators take them."""
+    """The sum over an empty axis is zero, also where other operators read it."""
     m = Maker(opset=14)
     y = m.add("CumSum", m.input("x", (1, 3)), m.constant(0, np.int64), exclusive=1)
     x = np.array([[np.inf, np.nan, 2]], np.float32)

@@ -1,4 +1,4 @@
-"""Operators of ONNX Runtime: what they become, against definitions in numpy."""
+"""Operators of ONNX Runtime against definitions in numpy."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def embedded(
     ids: Array, kinds: Any, words: Array, places: Array, table: Any, scale: Array, shift: Array,
     mask: Any = None, positions: Any = None,
 ) -> tuple[Array, ...]:  # fmt: skip
-    """Rows of tables, and the number of words."""
+    """Return rows of tables, and the number of words."""
     total = words[ids] + places[np.arange(ids.shape[1])[None] if positions is None else positions]
     if kinds is not None:
         total = total + table[kinds]

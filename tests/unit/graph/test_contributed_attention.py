@@ -32,7 +32,7 @@ Added = Callable[[int, int, int, int], float]
 
 
 def of(operator: str, expected: Any, *inputs: Any, **given: Any) -> Edge:
-    """A case whose inputs are data, except those that `known` numbers."""
+    """Return a case whose inputs are data; `known` are the numbers of the constant ones."""
     known = given.pop("known", ())
     arrays = (None if value is None else np.asarray(value) for value in inputs)
     edge = of_arrays(operator, expected, *arrays, **given)
@@ -135,7 +135,7 @@ def packed(sizes: tuple[int, int], **given: Any) -> Any:
 
 
 def grouped(**given: Any) -> Any:
-    """GroupQueryAttention; what it leaves open is NaN."""
+    """GroupQueryAttention; elements that the operator does not define are NaN."""
 
     def expected(
         q: Array, k: Any, v: Any, past_k: Any, past_v: Any, last: Array, total: Array,
@@ -434,7 +434,7 @@ def check(edge: Edge, found: list[Array]) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_against_numpy(name: str) -> None:
-    """Also: every attention is one call, whatever its masks and caches."""
+    """The results are numpy's, and every attention is one call, whatever its masks and caches."""
     edge = CASES[name]
     calls = calls_of(edge.model())
     found = run(calls, inputs_of(edge))
@@ -444,7 +444,7 @@ def test_against_numpy(name: str) -> None:
 
 
 def behind_the_valid_rows(edge: Edge) -> dict[str, Array]:
-    """Inputs with NaN in the rows of the caches that hold nothing yet, as in fresh memory."""
+    """Return inputs with NaN in the unused rows of the caches, as fresh memory may have."""
     given, last = inputs_of(edge), edge.inputs[5].reshape(-1)
     for number in (3, 4):
         given[f"x{number}"] = cache = given[f"x{number}"].copy()
@@ -463,7 +463,7 @@ CACHED = [
 @pytest.mark.parametrize("is_one", [True, False])
 @pytest.mark.parametrize("name", CACHED)
 def test_rows_behind_the_valid_ones_do_not_reach_results(name: str, is_one: bool) -> None:
-    """ONNX Runtime does not read them; neither one kernel does nor the steps written out."""
+    """ONNX Runtime does not read unused cache rows; neither do one kernel and separate steps."""
     edge = CASES[name]
 
     def predict(spec: Spec) -> float:
@@ -486,7 +486,7 @@ def test_rows_behind_the_valid_ones_do_not_reach_results(name: str, is_one: bool
 
 @pytest.mark.parametrize("name", CASES)
 def test_definitions(name: str) -> None:
-    """The definitions that models are verified against."""
+    """The definitions against which models are verified give the same results."""
     edge = CASES[name]
     wide = {
         n: a.astype(np.float64) if a.dtype == np.float32 else a for n, a in inputs_of(edge).items()

@@ -26,7 +26,8 @@ F32 = np.float32
 
 
 def of(operator: str, expected: Any, *inputs: Any, **given: Any) -> Edge:
-    """A case whose inputs may be numbers; `known` are the constants, if not all but the first."""
+    """Return a case whose inputs may be numbers; `known` are the constant inputs (default: all but
+    the first)."""
     known = given.pop("known", None)
     arrays = (None if value is None else np.asarray(value) for value in inputs)
     edge = of_arrays(operator, expected, *arrays, **given)
@@ -85,7 +86,7 @@ def dynamic(x: Array, b: Array, scale: Any, zero: Any, bias: Any) -> Array:
 
 
 def in_bytes(x: Array) -> Array:
-    """Numbers that are rounded to the steps of u8 by the range of all of them and zero."""
+    """Round numbers to u8 steps of the range of all numbers and zero."""
     low, high = min(x.min(), 0), max(x.max(), 0)
     step = F32(high - low) / F32(255)
     zero = np.asarray(np.rint(-low / step), np.uint8)
@@ -95,7 +96,7 @@ def in_bytes(x: Array) -> Array:
 def lstm(
     x: Array, w: Array, r: Array, bias: Array, sw: Array, zw: Array, sr: Array, zr: Array
 ) -> Array:
-    """A layer of both directions, [time, direction, batch, units]."""
+    """Return an LSTM layer of both directions, [time, direction, batch, units]."""
     found, (units, gates) = [], r.shape[1:]
     for way, inputs in enumerate((in_bytes(x), in_bytes(x)[::-1])):
         given = inputs @ real(w[way], sw[way], zw[way]) + bias[way, :gates] + bias[way, gates:]
@@ -110,7 +111,7 @@ def lstm(
 
 
 def layer(each: bool, opset: int = 21) -> Edge:
-    """DynamicQuantizeLSTM with a scale for each gate, or for each direction."""
+    """Return a DynamicQuantizeLSTM with a scale for each gate, or for each direction."""
     scale = [scales(2, 12) if each else scales(2) for _ in range(2)]
     zero = [s8(2, 12) if each else s8(2) for _ in range(2)]
     given = (
@@ -124,7 +125,7 @@ def layer(each: bool, opset: int = 21) -> Edge:
 def table(
     data: Array, zero: Array | None, *, blocks: int = 3, by: int = 0, along: int | None = None
 ) -> Edge:
-    """GatherBlockQuantized of numbers of 4 bits, in blocks of 16, by an index of two axes."""
+    """Return a GatherBlockQuantized of 4-bit numbers in blocks of 16, with an index of two axes."""
     axis = data.ndim - 1 if along is None else along
 
     def gather(x: Array, at: Array, scale: Array, zero: Array | None = None) -> Array:
@@ -164,7 +165,7 @@ def of_bits(bits: int, block: int) -> Any:
 
 
 def of_rows(bits: int, block: int) -> Any:
-    """Rows of a table: the product of MatMulNBits with the unit matrix has them as columns."""
+    """Return rows of a table: MatMulNBits times the unit matrix gives them as columns."""
 
     def rows(table: Array, index: Array, scale: Array, zero: Array | None = None) -> Array:
         unit = np.eye(table.shape[1] * 8 // bits)
@@ -399,7 +400,7 @@ def test_refused(edge: Edge, why: str, tmp_path: Path) -> None:
 
 
 def test_weights_beside_the_model(tmp_path: Path) -> None:
-    """Numbers that are unpacked when the model is read, from a file of their own."""
+    """Weights in an external file are unpacked when the model is read."""
     edge = CASES["MatMulNBits, 4 bits, zero points"]
     onnx.save_model(
         edge.model(), tmp_path / "model.onnx", save_as_external_data=True, location="data",

@@ -154,7 +154,8 @@ def test_boxes_that_are_selected(
 
 @pytest.mark.integration
 def test_boxes_without_thresholds() -> None:
-    """ONNX's text says that any overlap counts, and any score; its reference fails."""
+    """ONNX's text says that any overlap and any score counts; its reference implementation
+    fails."""
     rng = np.random.default_rng(2)
     boxes = rng.uniform(0, 1, (2, N, 4)).astype(np.float32)
     inputs = {"boxes": boxes, "scores": rng.uniform(-1, 1, (2, 2, N)).astype(np.float32)}
@@ -165,7 +166,7 @@ def test_boxes_without_thresholds() -> None:
 
 @pytest.mark.integration
 def test_boxes_that_there_is_no_room_for() -> None:
-    """A class of as many boxes as there is room for selects one more, which is then too many."""
+    """A class with exactly as many boxes as the capacity selects one more, which is too many."""
     model = suppression(N, 0.5, 0.5)
     name = model.graph.output[0].name
     program = loaded(model, capacities={name: 2})
@@ -183,7 +184,7 @@ def test_boxes_that_there_is_no_room_for() -> None:
 @pytest.mark.integration
 @pytest.mark.parametrize("device", ["cpu", "reference"])
 def test_no_room_is_an_error_that_names_the_option(device: str) -> None:
-    """A run of more elements writes those that there is room for, and nothing else."""
+    """A run with too many elements writes as many as fit, and nothing past them."""
     m = Maker()
     name = m.input("x", (N,))
     places, after = m.add("NonZero", name), m.add("Cast", name, to=T.INT64)
@@ -205,7 +206,7 @@ def test_no_room_is_an_error_that_names_the_option(device: str) -> None:
 
 @pytest.mark.integration
 def test_the_model_may_use_any_names() -> None:
-    """Names of sizes, and of values on the way to them, are free ones."""
+    """The compiler's names of sizes do not clash with names of the model."""
     x = helper.make_tensor_value_info("x", T.FLOAT, (N,))
     z = helper.make_tensor_value_info("z", T.INT64, (1, None))
     others = ["z.count", "z.count#2", *(f"z/{i}" for i in range(30))]
@@ -221,7 +222,7 @@ def test_the_model_may_use_any_names() -> None:
 @pytest.mark.parametrize("device", ["cpu", "reference"])
 @pytest.mark.parametrize("several", [True, False])
 def test_prepared_calls_return_the_part_that_is_written(device: str, several: bool) -> None:
-    """And fail if there was no room for all elements, as `run` does. Nobody sees the sizes."""
+    """A prepared call fails like `run` if the output is too small; outputs for sizes are hidden."""
     m = Maker()
     places, after = m.add("NonZero", m.input("x", (N,))), m.add("Neg", "x")
     proto = m.model(places, *[after] * several, dtype=T.INT64)
@@ -304,7 +305,7 @@ def test_sizes_that_lie_are_refused(change: Callable[[Any], object], why: str) -
 
 @pytest.mark.integration
 def test_sizes_are_verified() -> None:
-    """`kgen compile --verify` compares sizes, and as many elements as the model has."""
+    """`kgen compile --verify` compares sizes, and all elements up to them."""
     model = unique()
     made = kgen.compile_model(model, ["x86-64-v3"]).bundle
     reader = MemoryReader(manifest=made.manifest, files=made.files, weights=made.weights)

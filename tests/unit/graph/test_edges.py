@@ -80,7 +80,7 @@ class Edge:
         return int(helper.np_dtype_to_tensor_dtype(np.asarray(found).dtype))
 
     def values(self) -> list[Array]:
-        """The results that are right."""
+        """Return the expected results."""
         if self.expected is not None:
             found = self.expected(*self.inputs)
             return list(found) if isinstance(found, tuple) else [found]
@@ -115,7 +115,7 @@ def sorted_rows(k: int, largest: bool = True) -> Callable[..., Any]:
 
 
 def truncated(x: Array, y: Array) -> Array:
-    """Python's integers, rounded toward zero; 0 for a divisor of 0."""
+    """Quotient of Python's integers, rounded toward zero; 0 for a divisor of 0."""
     pairs = zip(x.ravel().tolist(), np.broadcast_to(y, x.shape).ravel().tolist(), strict=True)
     found = [
         0 if q == 0 else abs(p) // abs(q) * (1 if (p < 0) == (q < 0) else -1) for p, q in pairs
@@ -124,7 +124,7 @@ def truncated(x: Array, y: Array) -> Array:
 
 
 def joined_by(function: Any, axis: int = 0) -> Callable[..., Any]:
-    """ScatterElements with a ufunc, at places that may be named often."""
+    """ScatterElements with a ufunc; an element may be written several times."""
 
     def expected(x: Array, index: Array, rows: Array) -> Array:
         found = x.copy()
@@ -137,7 +137,7 @@ def joined_by(function: Any, axis: int = 0) -> Callable[..., Any]:
 
 
 def sampled(mode: str, padding: str, aligned: bool) -> Edge:
-    """A grid that reaches beyond the image on all sides, of three images."""
+    """Return a GridSample of three images whose grid reaches past the image on all sides."""
     grid = RNG.uniform(-1.7, 1.7, (2, 2, 4, 2)).astype(F32)
     grid[0, 0, :3] = [[-1, 1], [1, -1], [0, 0]]
     return Edge(
@@ -160,7 +160,7 @@ def regions(mode: str, corner: str, scale: float) -> Edge:
 
 
 def recurrent(operator: str, gates: int, *, opset: int = 22, **given: Any) -> Edge:
-    """Two sequences of four steps, and what the recurrence is by its definition in numpy."""
+    """Return a recurrent layer on two sequences of four steps, and its results by numpy."""
     lengths, way = given.pop("lengths", None), given.pop("direction", "forward")
     first, constants = given.pop("first", False), given.pop("constants", (1, 2, 3))
     count, units, size = 2 if way == "bidirectional" else 1, 3, 2
@@ -296,8 +296,8 @@ def curve(operator: str, function: Any, *points: float) -> Edge:
 
 
 def bits(operator: str, function: Callable[[int, int], int], dtype: Any, **given: Any) -> Edge:
-    """Python's integers, cut to a type. Shifts by the width, by more and by less than 0 lose all
-    bits but the sign."""
+    """Shifts and bitwise operations of Python's integers, cut to a type. Shifts by the width or
+    more, or by less than 0, lose all bits but the sign."""
     info = np.iinfo(dtype)
     numbers = [info.min, info.max, 0, 1, info.max // 3, info.max - 1, info.min // 2]
     others = [0, 1, info.bits - 1, info.bits, info.bits + 1, info.max, 5]
@@ -324,7 +324,7 @@ def shifted_right(x: int, n: int) -> int:
 def transform(
     shape: Sequence[int], axis: int, length: int | None = None, **attributes: Any
 ) -> Edge:
-    """DFT by numpy's transform."""
+    """DFT by numpy's FFT."""
     x = normal(*shape)
 
     def expected(x: Array, *_: Any) -> Array:
@@ -345,7 +345,7 @@ def transform(
 
 
 def frames(x: Array, step: Any, window: Any, length: Any, half: int = 1) -> Array:
-    """STFT by numpy's transform of each frame."""
+    """STFT by numpy's FFT of each frame."""
     size = len(window) if window is not None else int(length)
     wide = x[..., 0] + (1j * x[..., 1] if x.ndim > 2 and x.shape[-1] == 2 else 0)
     starts = range(0, x.shape[1] - size + 1, int(step))
@@ -777,7 +777,7 @@ def test_against_expected(name: str) -> None:
 
 @pytest.mark.parametrize("name", EDGES)
 def test_definitions(name: str) -> None:
-    """Definitions that models are verified against give the expected values in f64."""
+    """The definitions against which models are verified give the expected values in f64."""
     edge = EDGES[name]
     names = [value.name for value in edge.model().graph.input]
     given = {f"x{i}": a for i, a in enumerate(edge.inputs) if f"x{i}" in names}
@@ -792,7 +792,7 @@ def test_definitions(name: str) -> None:
 
 
 def test_weights_of_a_definition_are_no_f32() -> None:
-    """Resizing what is of f64, by a number that is an attribute."""
+    """Resize f64 values by a scale that is an attribute."""
     image = RNG.standard_normal((1, 1, 1, 2))
     edge = resized((1, 1, 1, 2), None, None, np.array([1, 1, 1, 5]), mode="cubic")
     (found,) = evaluator(in_f64(edge.model())).run(None, {"x0": image})

@@ -21,14 +21,14 @@ X = (np.arange(10, dtype=np.float32).reshape(2, 5) - 4.5) / 4
 
 
 def computed(model: onnx.ModelProto) -> tuple[Array, list[str]]:
-    """The output and the operators of the nodes that were read."""
+    """Return the output, and the operators of the imported nodes."""
     found, graph = graph_by_bodies(model, {})
     (output,) = run(lower(fuse(graph)), {"x": X}).values()
     return output, [node.operator for node in found.nodes]
 
 
 def split(m: Maker, x: str, *sizes: int) -> list[str]:
-    """Parts along axis 1."""
+    """Split along axis 1."""
     if m.opset < 13:
         return list(m.add("Split", x, outputs=len(sizes), axis=1, split=sizes))
     return list(m.add("Split", x, m.constant(sizes, np.int64), outputs=len(sizes), axis=1))
@@ -36,7 +36,7 @@ def split(m: Maker, x: str, *sizes: int) -> list[str]:
 
 @pytest.mark.parametrize("opset", [11, 13, 18])
 def test_parts_without_elements(opset: int) -> None:
-    """They are split off, computed with, and joined again."""
+    """Empty parts are split off, used in formulas and joined again."""
     m = Maker(opset=opset)
     a, b, c = split(m, m.input("x", X.shape), 2, 0, 3)
     joined = m.add("Concat", m.add("Neg", c), m.add("Exp", b), m.add("Abs", a), b, axis=1)
@@ -47,7 +47,7 @@ def test_parts_without_elements(opset: int) -> None:
 
 
 def test_a_body_leaves_out_a_result_without_elements() -> None:
-    """A convolution of one tap carries no state."""
+    """A convolution with one tap has no state."""
     m = Maker(opset=27)
     x = m.input("x", (1, *X.shape))
     weights = np.arange(1, 3, dtype=np.float32).reshape(2, 1, 1)
@@ -100,7 +100,7 @@ def test_a_scatter_of_nothing_is_its_table(operator: str) -> None:
 @pytest.mark.integration
 @pytest.mark.parametrize("device", ["cpu", "reference"])
 def test_inputs_and_outputs_without_elements(device: str, tmp_path: Path) -> None:
-    """A cache of no tokens yet is joined with the first ones, and is given out, by another name."""
+    """An empty cache is joined with the first tokens, and is also an output under another name."""
     m = Maker(opset=13)
     past, x = m.input("past", (0, 5)), m.input("x", X.shape)
     joined = m.add("Neg", m.add("Concat", past, x, axis=0))
@@ -170,7 +170,7 @@ def test_a_fixed_size_of_0_is_taken_as_open_if_a_shape_is_given() -> None:
 
 
 def test_a_range_of_lists_of_one_number() -> None:
-    """ONNX's own body of AffineGrid has them."""
+    """ONNX's function body of AffineGrid has a Range of one-element lists."""
     m = Maker(opset=20)
     x = m.input("x", X.shape)
     bounds = [m.constant([n], np.int64) for n in (0, 10, 2)]

@@ -1,4 +1,5 @@
-"""Fusion is structural: three makings of one encoder become the same kernels."""
+"""Fusion does not depend on how an exporter writes a model: three exports of one encoder give equal
+kernels."""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ def encoder(exporter: str) -> Lowered:
 
 @pytest.mark.parametrize("count", [12, 15, 40])
 def test_what_follows_a_product_is_cut_where_formulas_are(count: int) -> None:
-    """Short numbers do not make an epilogue longer than a formula may be."""
+    """An epilogue has the length limit of a formula, whatever its numbers are."""
     m = Maker(opset=17)
     y = m.add("MatMul", m.input("x", (2, 3)), m.constant(np.eye(3), np.float32))
     for _ in range(count):
@@ -56,8 +57,8 @@ def test_what_follows_a_product_is_cut_where_formulas_are(count: int) -> None:
 
 
 def written_out(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Its normalizations and gelus as exporters of TensorFlow and Paddle, and of older opsets, have
-    them."""
+    """Encoder with normalizations and gelus written out, as exporters of TensorFlow, Paddle and
+    older opsets do."""
     nodes: list[onnx.NodeProto] = []
     constants: dict[str, Any] = {}
     for node in model.graph.node:
@@ -167,7 +168,7 @@ def test_two_products_in_one_sum() -> None:
 
 
 def test_outputs_of_every_kind() -> None:
-    """An input, a constant, a view, one value twice: each is a buffer that a kernel writes."""
+    """An input, a constant, a view and one value twice are outputs; a kernel writes each."""
     m = Maker()
     x = m.input("x", (2, 3))
     y = m.add("Neg", x)
@@ -219,8 +220,8 @@ def test_every_buffer_is_written_before_it_is_read() -> None:
 
 @pytest.mark.parametrize(("width", "calls"), [(64, 3), (48, 5)])
 def test_siblings_are_one_product(width: int, calls: int) -> None:
-    """Three products of the same rows whose results are only multiplied; but not where parts of a
-    row would begin where no device takes a tensor."""
+    """Three products of the same rows become one, unless a part of its result would start at an
+    unaligned address."""
     m = Maker()
     x = m.input("x", (3, 8))
     a, b, c = (m.linear(x, 8, width) for _ in range(3))
@@ -241,8 +242,8 @@ def test_names_of_kernels_depend_on_no_hash() -> None:
 
 
 def attention(batch: int, heads: int, groups: int, rows: int, keys: int = 5) -> onnx.ModelProto:
-    """Heads of rows of queries, `groups` of which share a head of keys and of values, as exporters
-    write it: the shared ones are repeated by an expansion and a reshape."""
+    """Attention in which `groups` heads share a head of K and V, which exporters repeat by an
+    expansion and a reshape."""
     m, size = Maker(), 64
     kept = heads // groups
 
@@ -281,7 +282,7 @@ def attention(batch: int, heads: int, groups: int, rows: int, keys: int = 5) -> 
     ],
 )
 def test_heads_are_strides_whatever_the_batch(sizes: tuple[int, ...], dims: list[object]) -> None:
-    """Three kernels and no copy: scores, softmax, sums of values."""
+    """There are three kernels (scores, softmax, sums of values) and no copy."""
     model = attention(*sizes)
     found = lowered(model)
     scores, softmax, values = (call.spec for call in found.calls)
@@ -300,7 +301,7 @@ def test_heads_are_strides_whatever_the_batch(sizes: tuple[int, ...], dims: list
 
 
 def test_rows_read_a_part_of_an_input_as_it_lies() -> None:
-    """Also one of another type."""
+    """A slice of an input is read in place, also in another type."""
     m = Maker()
     mask = m.add("Cast", m.input("mask", (8,), onnx.TensorProto.INT64), to=1)
     part = [m.constant(n, np.int64) for n in ([1], [7], [1])]
@@ -317,7 +318,7 @@ def test_rows_read_a_part_of_an_input_as_it_lies() -> None:
 
 
 def test_what_is_made_of_a_result_is_a_further_output() -> None:
-    """A norm that is a residual, in f32, and what products take, in another type."""
+    """One kernel writes a norm both in f32, as a residual, and in the type of the next product."""
     m = Maker()
     x = m.add("Softmax", m.input("x", (3, 8)))
     narrow = m.add("Cast", m.add("Mul", x, m.constant(300.0)), to=onnx.TensorProto.FLOAT16)
@@ -338,7 +339,7 @@ def test_what_is_made_of_a_result_is_a_further_output() -> None:
 
 
 def embedded(rows: int) -> Lowered:
-    """Rows of a table, and their product with its transpose."""
+    """Return rows of a table, and their product with its transpose."""
     m = Maker()
     table = m.rng.standard_normal((50, 48)).astype(np.float32)
     x = m.add("Gather", m.constant(table), m.input("ids", (rows,), onnx.TensorProto.INT64))
@@ -368,7 +369,7 @@ def test_tied_weights_lie_once() -> None:
 def test_a_gate_multiplies_the_smaller_of_image_and_weights(
     images: int, size: int, scaled: int
 ) -> None:
-    """Each image has a gate of its own, and so weights of its own."""
+    """Each image has its own gate, and so its own scaled weights."""
     m = Maker()
     x = m.add("Conv", m.input("x", (images, 3, size, size)), m.weight(6, 3, 1, 1))
     gate = m.add("Sigmoid", m.add("Conv", m.add("GlobalAveragePool", x), m.weight(6, 6, 1, 1)))
@@ -383,8 +384,8 @@ def test_a_gate_multiplies_the_smaller_of_image_and_weights(
 
 
 def test_rows_without_the_reduced_axis_are_in_the_rows_kernel() -> None:
-    """A layer norm as TensorFlow's exporter writes it: numbers of rows lose the axis that was
-    reduced, and get it back before they are broadcast."""
+    """TensorFlow's exporter drops the reduced axis of a layer norm and adds it before
+    broadcasting."""
     m = Maker()
     x = m.input("x", (2, 5, 7))
     back = m.constant([2, 1, 7], np.int64)
@@ -408,7 +409,7 @@ def test_rows_without_the_reduced_axis_are_in_the_rows_kernel() -> None:
 
 
 def test_what_no_kernel_can_look_at_is_refused() -> None:
-    """An index of no axes, which the operators never make."""
+    """An index without axes is refused; operators never make one."""
     b = Builder({})
     table, index = b.input("table", (3, 4), DType.F32), b.input("index", (), DType.S64)
     looked = view("gather", (b.tensor(table), b.tensor(index), 0))
@@ -426,7 +427,7 @@ def test_what_no_kernel_can_look_at_is_refused() -> None:
 
 
 def test_a_long_chain_is_several_kernels() -> None:
-    """With a view, which lets a formula be long, none is deeper than an expression may be."""
+    """A view lets a formula be longer, but never deeper than an expression may be."""
     m = Maker()
     y = m.add("Pad", m.input("x", (4, 8)), m.constant([0, 1, 0, 1], np.int64))
     for _ in range(180):
@@ -438,7 +439,7 @@ def test_a_long_chain_is_several_kernels() -> None:
 
 @pytest.mark.parametrize("shape", [(6,), (1, 1, 6), (1, 200, 6)])
 def test_scales_of_channels_are_no_gates(shape: tuple[int, ...]) -> None:
-    """A norm's scale, of one axis, stays with its norm, and so does a factor of each element."""
+    """The scale of a norm, and a factor of each element, are not treated as gates."""
     m = Maker()
     scale = m.add("Sigmoid", m.input("scale", shape))
     x = m.add("Mul", m.input("x", (1, 200, 6)), scale)

@@ -16,7 +16,7 @@ X = np.arange(24, dtype=np.float32).reshape(2, 3, 4) + 0.5
 
 
 def expected(x: Array, index: Array, axis: int) -> Array:
-    """Element by element; zero for an index outside of the axis."""
+    """Compute element by element; zero for an index outside of the axis."""
     found = np.zeros(index.shape, x.dtype)
     for at in np.ndindex(*index.shape):
         if -x.shape[axis] <= (n := int(index[at])) < x.shape[axis]:
@@ -54,7 +54,7 @@ def test_gather_elements(shape: tuple[int, ...], axis: int, dtype: Any, is_const
 
 
 def test_an_index_outside_of_its_axis_gives_zero() -> None:
-    """And no element of another row."""
+    """An index out of range does not read an element of another row."""
     index = np.array([[[3], [-4], [2]], [[-3], [99], [1 << 40]]])
     np.testing.assert_array_equal(computed(index, 1), expected(X, index, 1))
 

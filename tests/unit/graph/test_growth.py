@@ -54,7 +54,7 @@ def layers(m: Maker, x: str, n: int) -> str:
 
 
 def views(m: Maker, x: str, n: int) -> str:
-    """Add views, of which each pair is a copy."""
+    """Add views; every second one is a copy."""
     shapes = [m.constant(shape, np.int64) for shape in ([8, 4], [2, 16])]
     for i in range(n // 2):
         x = m.add("Transpose", m.add("Reshape", x, shapes[i % 2]), perm=[1, 0])
@@ -69,7 +69,7 @@ def wide(m: Maker, x: str, n: int) -> str:
 
 
 def far_apart(m: Maker, x: str, n: int) -> str:
-    """Products that are all there before the first of them is taken, and the last one first."""
+    """Add products that are read in the reverse order, after all of them are made."""
     weight, made = m.weight(8, 8), []
     for i in range(n // 4):
         made.append(m.add("MatMul", m.add("Mul", x, m.constant(i + 2.0)), weight))
@@ -93,7 +93,7 @@ def scatters(m: Maker, x: str, n: int) -> str:
 
 
 def slices(m: Maker, x: str, n: int) -> str:
-    """Each of the one before, and each with a use of its own."""
+    """Add slices, each of the previous one and each with another consumer."""
     one, last, axis = (m.constant([i], np.int64) for i in (1, 1 << 40, 0))
     x, found = m.add("Expand", x, m.constant([2 * n, 4, 8], np.int64)), m.constant(0.0)
     for _ in range(n // 2):
@@ -103,7 +103,7 @@ def slices(m: Maker, x: str, n: int) -> str:
 
 
 def views_of_views(m: Maker, x: str, n: int) -> str:
-    """Each a layout of the first one, and each with a use of its own."""
+    """Add reshapes of the first view, each with another consumer."""
     one, last, zero = (m.constant([i], np.int64) for i in (1, 1 << 40, 0))
     x, found = m.add("Expand", x, m.constant([2 * n, 4, 8], np.int64)), m.constant(0.0)
     for i in range(n // 2):
@@ -114,7 +114,7 @@ def views_of_views(m: Maker, x: str, n: int) -> str:
 
 
 def namesakes(m: Maker, x: str, n: int) -> str:
-    """Nodes of one name that need constants beside the model's."""
+    """Add nodes of one name; each needs a constant besides the model's."""
     for _ in range(n):
         scale, shift, mean, variance = (m.weight(8) for _ in range(4))
         x = m.add("BatchNormalization", x, scale, shift, mean, m.add("Abs", variance))
@@ -129,10 +129,8 @@ SHAPES = (
 
 
 def counted(work: Callable[[], object]) -> Counter[str]:
-    """Calls of kgen's and numpy's functions by their names; a generator counts each time it goes
-    on.
-
-    Expressions that garbage still refers to are not built anew, so garbage goes first."""
+    """Return the number of calls of each function of kgen and numpy; each resumption of a generator
+    counts. Garbage is collected first, because live expressions are reused."""
     gc.collect()
     gc.disable()
     profile = cProfile.Profile(builtins=False)
@@ -149,7 +147,7 @@ def counted(work: Callable[[], object]) -> Counter[str]:
 
 
 def calls_of(tmp_path: Path, make: Callable[[Maker, str, int], str], n: int) -> Counter[str]:
-    """Calls that compile a model of so many nodes; the code of its kernels aside."""
+    """Return the calls that compiling a model of so many nodes takes, without generating code."""
     m = Maker(opset=18)
     model = m.model(make(m, m.input("x", (4, 8)), n))
     file = tmp_path / f"{n}.onnx"
@@ -167,7 +165,7 @@ def calls_of(tmp_path: Path, make: Callable[[Maker, str, int], str], n: int) -> 
 
 
 def faster_than_linear(once: Counter[str], twice: Counter[str]) -> dict[str, tuple[int, int]]:
-    """Functions whose calls grow faster than the nodes."""
+    """Return the functions whose calls grow faster than the number of nodes."""
     return {
         name: (once[name], count)
         for name, count in twice.items()
@@ -191,7 +189,7 @@ def test_calls_of_a_node_in_a_chain(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("operator", ["Sum", "Max"])
 def test_many_operands_that_repeat(operator: str) -> None:
-    """Different operands, of which a kernel has a few, are not all that make a formula deep."""
+    """A formula with many repeated operands is not as deep as one with different operands."""
     m = Maker()
     x, y = m.input("x", (3,)), m.input("y", (3,))
     calls, _ = lowered(m, m.add(operator, *[x, y] * 300))
@@ -203,7 +201,7 @@ def test_many_operands_that_repeat(operator: str) -> None:
 
 
 def test_a_long_run_of_views_has_its_elements() -> None:
-    """Slices of slices are one slice; a run of views is cut where it is long."""
+    """Slices of slices become one slice; a long chain of views is cut."""
     m = Maker()
     x = m.input("x", (80, 2))
     one, last, zero = (m.constant([i], np.int64) for i in (1, 1 << 40, 0))
@@ -217,7 +215,7 @@ def test_a_long_run_of_views_has_its_elements() -> None:
 
 
 def test_a_memory_plan_looks_at_those_that_live_at_once() -> None:
-    """Many short lives, each beside one that lives throughout."""
+    """Many short-lived buffers overlap one that lives throughout."""
 
     def planned_for(n: int) -> None:
         lives = {f"b{i}": Life(nbytes=256, first=i, last=i + 1) for i in range(n)}
@@ -258,7 +256,7 @@ def test_chains_longer_than_one_formula() -> None:
 
 
 def test_a_chain_behind_a_view() -> None:
-    """A formula with views may be longer, and is as deep as its text is with what is put around."""
+    """A formula with views may be longer; its depth counts the text around the views."""
     m = Maker()
     flipped = m.constant([-1], np.int64), m.constant([-9], np.int64), m.constant([0], np.int64)
     out = m.add("Slice", m.input("x", (3, 2)), *flipped, m.constant([-1], np.int64))
@@ -272,7 +270,7 @@ def test_a_chain_behind_a_view() -> None:
 
 @pytest.mark.parametrize("count", [250, 500])
 def test_a_sum_of_many_reductions(count: int) -> None:
-    """More than one kernel computes; they are split."""
+    """The sum is split over several kernels."""
     m = Maker(13)
     x = m.input("x", (2, 3))
     kinds = ("ReduceMax", "ReduceMin")
@@ -286,7 +284,7 @@ def test_a_sum_of_many_reductions(count: int) -> None:
 
 
 def test_200_nodes_of_truths_and_numbers() -> None:
-    """Comparisons of comparisons, whose results are made numbers: two calls stand for one."""
+    """Comparisons of comparisons, converted to numbers, take two calls for each node."""
     m = Maker()
     out = x = m.input("x", (3,))
     zero = m.add("Cast", m.add("Greater", x, m.constant(0.0)), to=T.BOOL)

@@ -39,7 +39,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]
 
 
 def refused(one: dict[str, Any]) -> str:
-    """The line by which it was refused."""
+    """Return the line that refuses a model."""
     assert one["status"] == 2, one["status"]
     assert one["err"].startswith("kgen compile: ") and one["err"].count("\n") == 1
     assert one["left"] == [] and one["seconds"] < LONGEST

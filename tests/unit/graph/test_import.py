@@ -20,7 +20,7 @@ from tests.onnx_models import Maker, lowered, mlp
 
 
 def refused(capsys: pytest.CaptureFixture[str], tmp_path: Path, model: Any, *options: str) -> str:
-    """The line by which a model, or the bytes of a file, is refused."""
+    """Return the line that refuses a model, or the bytes of a file."""
     file = tmp_path / "model.onnx"
     file.write_bytes(model if isinstance(model, bytes) else model.SerializeToString())
     bundle = tmp_path / "model.kgen"
@@ -120,7 +120,7 @@ def test_an_input_that_is_an_output(capsys: pytest.CaptureFixture[str], tmp_path
 
 
 def external(place: str, **more: str) -> onnx.ModelProto:
-    """A model whose weight is said to lie in a file."""
+    """Return a model with a weight in an external file."""
     model = mlp()
     tensor = next(t for t in model.graph.initializer if tuple(t.dims) == (13, 24))
     tensor.ClearField("raw_data")
@@ -167,7 +167,8 @@ def test_data_beside_the_model_is_read(tmp_path: Path) -> None:
 
 
 def cached(tmp_path: Path, data: str = "blobs/5ec0") -> Path:
-    """A model as a download cache has it: it and its data are links into one folder of blobs."""
+    """Return a model as a download cache stores it: the model and its data are links to blobs in
+    one folder."""
     from onnx.external_data_helper import convert_model_to_external_data
 
     model = mlp()
@@ -279,7 +280,7 @@ def test_a_product_of_constants_beyond_f32_is_infinity() -> None:
 
 
 def test_a_matrix_that_nodes_give_on_is_one_matrix() -> None:
-    """Many Identity nodes pass the matrix on, as torch.onnx.export writes weights that layers
+    """A matrix passes through many Identity nodes, as torch.onnx.export writes weights that layers
     share."""
     m = Maker()
     weights = m.constant(np.ones((2048, 2048), np.float32))  # 16 MiB, of which 256 may be made.
@@ -293,7 +294,7 @@ def test_a_matrix_that_nodes_give_on_is_one_matrix() -> None:
 
 
 def test_a_shape_that_only_an_operators_definition_gives() -> None:
-    """GreaterOrEqual of opset 13 is Greater or Equal, and has no rule for shapes of its own."""
+    """GreaterOrEqual of opset 13 has no shape inference but that of its body, Greater or Equal."""
     m = Maker(opset=13)
     output = m.add("GreaterOrEqual", m.input("x", (2, 3)), m.constant(0.5))
     found = imported(m.model(m.add("Cast", output, to=int(T.FLOAT))), {}, OPERATORS)

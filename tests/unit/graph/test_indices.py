@@ -1,4 +1,4 @@
-"""Indices that are something else too: the table, numbers of a formula, or what is written."""
+"""Index tensors with a second use: as the table, in a formula, or as the written values."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ def index_of_two_tables(m: Maker, p: str) -> tuple[str, Array]:
 
 
 def scattered_into(m: Maker, p: str) -> tuple[str, Array]:
-    """The index is the table that is written."""
+    """Scatter into the index tensor."""
     expected = P.copy()
     expected[P] = [7, 8, 9, 10]
     return m.add("ScatterElements", p, p, m.constant([7, 8, 9, 10], np.int64), axis=0), expected
 
 
 def scattered(m: Maker, p: str) -> tuple[str, Array]:
-    """The index is what is written."""
+    """Scatter the index tensor."""
     expected = np.array([7, 8, 9, 10])
     expected[P] = P
     table = m.constant([7, 8, 9, 10], np.int64)
@@ -88,7 +88,7 @@ CASES = (
 def test_an_index_that_is_something_else_too(
     case: Callable[[Maker, str], tuple[str, Array]], dtype: int
 ) -> None:
-    """Against numpy's indexing."""
+    """The results are those of numpy's indexing."""
     m = Maker(opset=18)
     p = m.input("p", (4,), dtype)
     wide = p if dtype == T.INT64 else m.add("Cast", p, to=T.INT64)

@@ -1,4 +1,4 @@
-"""Concatenations whose operands are written as parts of the result: what may be, and its cost."""
+"""Concatenations whose operands are written as parts of the result: conditions and cost."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ COPIED: dict[str, tuple[onnx.ModelProto, int]] = {
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("layer", COPIED)
 def test_parts_that_are_written_in_place_cost_no_calls(layer: str, target: str) -> None:
-    """Check targets whose kernels accept different offsets."""
+    """No kernel only copies, on targets whose kernels accept different offsets."""
     model, copied = COPIED[layer]
     assert len(calls_for(model, target)) <= copied
 
@@ -73,7 +73,7 @@ def test_a_table_that_rows_are_written_into_has_no_parts() -> None:
 @pytest.mark.integration
 @pytest.mark.parametrize("is_first", [True, False])
 def test_a_state_is_not_moved_in_place(is_first: bool) -> None:
-    """A new row before the others of the last run, whichever part is computed first."""
+    """A new row goes before the rows of the last run, whichever part is computed first."""
     m = Maker()
     x, past = m.input("x", (1, 4)), m.input("past", (3, 4))
     shown = m.add("Tanh", past)
@@ -102,7 +102,7 @@ def joined_parts(found: Lowered) -> int:
 
 @pytest.mark.parametrize(("columns", "is_joined"), [(4, True), (3, False)])
 def test_parts_start_at_multiples_of_the_alignment(columns: int, is_joined: bool) -> None:
-    """An operand becomes a kernel of its own only if it can be a part: from 16 bytes on."""
+    """An operand of 16 bytes or more becomes a kernel of its own if it can be a part."""
     m = Maker()
     product = m.add("MatMul", m.input("x", (1, columns)), m.weight(columns, columns))
     parts = product, m.add("Neg", m.input("y", (2, columns)))

@@ -24,7 +24,7 @@ X = (np.arange(24, dtype=np.float32).reshape(2, 3, 4) - 9.5) / 4
 
 
 def values(**shapes: Any) -> list[onnx.ValueInfoProto]:
-    """Values of these shapes; of another type than f32 with the type first."""
+    """Return values of these shapes; a shape may begin with a type other than f32."""
     found = []
     for name, given in shapes.items():
         kind, shape = given if isinstance(given, tuple) else (T.FLOAT, given)
@@ -33,14 +33,14 @@ def values(**shapes: Any) -> list[onnx.ValueInfoProto]:
 
 
 def computed(model: onnx.ModelProto, **inputs: Array) -> tuple[dict[str, Array], list[Array]]:
-    """The outputs by a model's calls, and by the definitions in f64."""
+    """Return the outputs by a model's calls, and by the definitions in f64."""
     _, graph = graph_by_bodies(model, {})
     wide = {name: array.astype(np.float64) for name, array in inputs.items()}
     return run(lower(fuse(graph)), inputs), evaluator(in_f64(model)).run(None, wide)
 
 
 def sums(m: Maker, num_results: int = 2, **attributes: Any) -> Any:
-    """A Scan over the rows of x that adds them to a state, and gives each sum times a constant."""
+    """A Scan that adds the rows of x to a state, and returns each sum times a constant."""
     axis = attributes.get("scan_input_axes", [0])[0]
     shape = [n for i, n in enumerate(X.shape) if i != axis % 3]
     body = helper.make_graph(
@@ -62,7 +62,7 @@ def sums(m: Maker, num_results: int = 2, **attributes: Any) -> Any:
 @pytest.mark.parametrize("is_reversed", [0, 1])
 @pytest.mark.parametrize("out_axis", [0, 2, -1])
 def test_a_scan(axis: int, is_reversed: int, out_axis: int) -> None:
-    """The definition that models are verified against agrees too."""
+    """The definition against which models are verified agrees, too."""
     m = Maker(opset=21)
     last, all_sums = sums(
         m, scan_input_axes=[axis], scan_input_directions=[is_reversed],
@@ -82,7 +82,7 @@ def test_a_scan(axis: int, is_reversed: int, out_axis: int) -> None:
 def counted(
     m: Maker, count: Any, condition: Any, still: Sequence[onnx.NodeProto], state: str
 ) -> Any:
-    """A Loop that multiplies a state by the number of the step; `still` makes its condition."""
+    """A Loop that multiplies a state by the step's number; `still` computes its condition."""
     body = helper.make_graph(
         [
             helper.make_node("Cast", ["i"], ["number"], to=T.FLOAT),
@@ -146,7 +146,7 @@ def test_a_loop_without_steps_gives_its_states(count: int, condition: bool) -> N
 
 
 def test_a_loop_within_a_loop() -> None:
-    """Each names its step alike, and the inner one hides the state of the outer one."""
+    """Both loops use one name for their step, and the inner state hides the outer one."""
     inner = helper.make_graph(
         [
             helper.make_node("Cast", ["i"], ["number"], to=T.FLOAT),
@@ -211,7 +211,7 @@ def test_a_body_that_is_not_supported_is_named_once() -> None:
 
 
 def test_too_many_steps_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The body's nodes and one more for each step."""
+    """The limit counts the body's nodes and one more for each step."""
     monkeypatch.setattr(loops, "MOST_UNROLLED", 20)
     for count, fits in ((4, True), (5, False)):
         m = Maker(opset=21)
@@ -240,7 +240,7 @@ def test_inputs_of_different_lengths_are_refused() -> None:
 
 @pytest.mark.parametrize("rule", ["linear", "gated", "delta", "gated_delta"])
 def test_linear_attention(rule: str) -> None:
-    """Its body is a Scan; two heads of queries share one of keys."""
+    """Its function body is a Scan; two heads of queries share one head of keys."""
     m = Maker(opset=27)
     sizes = {"q": 12, "k": 6, "v": 4, "decay": 6, "beta": 1}
     wanted = {"decay": "gated" in rule, "beta": "delta" in rule}

@@ -25,8 +25,8 @@ Make = Callable[[Maker], str]
 
 
 def node(operator: str, x: tuple[int, ...], *given: Any, outputs: int = 1, **more: Any) -> Make:
-    """Return the making of one node. A tuple is the shape of an input of the model, a list a
-    constant of integers, an array itself, None an input that is left out."""
+    """Return a function that makes one node. A tuple is the shape of an input, a list a constant of
+    integers, an array itself, None a missing input."""
 
     def make(m: Maker) -> str:
         names = [m.input("x", x)]
@@ -49,7 +49,7 @@ def ones(*shape: int) -> Any:
 
 
 def varied(*shape: int) -> Any:
-    """Numbers that differ, which are no constant of a formula."""
+    """Return different numbers, which cannot become one constant of a formula."""
     return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
 
 
@@ -224,7 +224,8 @@ def test_attributes_of_unknown_values(make: Make, why: str) -> None:
     ],
 )
 def test_numbers_that_end_the_process_in_onnx(make: Make, why: str) -> None:
-    """ONNX's inference indexes a vector by them, which aborts in a hardened build."""
+    """ONNX's shape inference indexes a vector by these numbers without a check, which aborts a
+    hardened build."""
     with pytest.raises(GraphError, match=why):
         built(make, 18)
 

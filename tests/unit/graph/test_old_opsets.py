@@ -32,7 +32,8 @@ def read_back(tmp_path: Path, model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def computed(tmp_path: Path, model: onnx.ModelProto, x: Array = X) -> Array:
-    """A model's output by its calls; it is also what verification computes it is."""
+    """Return a model's output by its calls, after a check against the verification's
+    definitions."""
     proto = read_back(tmp_path, model)
     calls = lower(fuse(graph_of(imported(proto, {}, OPERATORS))))
     (found,) = run(calls, {"x": x}).values()
@@ -98,7 +99,7 @@ def test_an_operator_of_an_old_opset_is_folded(tmp_path: Path, name: str) -> Non
 
 
 def test_old_operators_beside_one_another_and_within_a_branch(tmp_path: Path) -> None:
-    """Two of one kind have constants of their own."""
+    """Two operators of one kind have different constants."""
     m = Maker(opset=1)
     x = m.input("x", X.shape)
     a, b = (m.add("Reshape", x, shape=shape) for shape in ([6, 4], [4, 6]))
@@ -175,7 +176,7 @@ def test_a_tile_of_opset_1_that_is_refused(
 
 
 def test_numbers_of_an_old_operator_in_another_file(tmp_path: Path) -> None:
-    """They are read once their path has been checked."""
+    """An external constant is read after the check of its path."""
     m = Maker(opset=1)
     model = m.model(m.add("Tile", m.input("x", X.shape), m.constant(2.0), m.constant(0.0)))
     tensor = model.graph.initializer[0]
@@ -253,7 +254,7 @@ BINARY: dict[str, Any] = {
 
 
 def operands(operator: str, shape: tuple[int, ...]) -> tuple[Array, Array, int]:
-    """Both operands of an operator, and the type of its result."""
+    """Return both operands of an operator, and the type of its result."""
     second = (np.arange(np.prod(shape, dtype=int)).reshape(shape) % 7 + 1).astype(np.float32) / 2
     if operator in ("And", "Or", "Xor"):
         return FIRST > 1, second > 2, T.BOOL
@@ -290,7 +291,7 @@ def test_operands_that_broadcast_by_attributes(
 
 
 def test_two_axes_of_one_length_are_told_apart(tmp_path: Path) -> None:
-    """numpy's rule would take the slope of columns for that of rows."""
+    """numpy's broadcasting would take the slope of columns for the slope of rows."""
     a, b = FIRST[0, :3, :3, 0], np.array([1, 2, 3], np.float32)
     for axis, expected in ((0, a * b[:, None]), (1, a * b), (None, a * b)):
         m = Maker(opset=6)
@@ -326,7 +327,7 @@ def test_operands_that_do_not_broadcast_by_their_attributes(
 
 
 def with_function(own: int, outer: int, *nodes: onnx.NodeProto) -> onnx.ModelProto:
-    """A model of one function of `a` that gives `b`, each of an opset."""
+    """Return a model with one function from `a` to `b`; model and function have an opset each."""
     imports = [helper.make_opsetid("", own)]
     m = Maker(opset=outer)
     m.nodes.append(helper.make_node("f", [m.input("x", X.shape)], ["y"], domain="own"))
@@ -380,7 +381,7 @@ OF_OTHER_OPSETS: dict[str, tuple[list[onnx.NodeProto], int, int, Any]] = {
 
 @pytest.mark.parametrize("name", OF_OTHER_OPSETS)
 def test_a_function_whose_operators_mean_something_else(tmp_path: Path, name: str) -> None:
-    """Softmax without an axis is of all axes from the second on before opset 13."""
+    """Before opset 13, Softmax without an axis covers all axes from the second on."""
     nodes, own, outer, expected = OF_OTHER_OPSETS[name]
     if "Mystery" in {node.op_type for node in nodes}:
         proto = read_back(tmp_path, with_function(own, outer, *nodes))
@@ -392,8 +393,7 @@ def test_a_function_whose_operators_mean_something_else(tmp_path: Path, name: st
 
 
 def test_functions_of_another_opset_call_and_are_called(tmp_path: Path) -> None:
-    """A function of the model's opset calls one of another, which calls one of the model's; the
-    file has them in no order."""
+    """Functions of two opsets call each other; the file lists them in no order."""
     model = with_function(17, 17, helper.make_node("old", ["a"], ["b"], domain="own"))
     first = model.functions[0]
     inner = helper.make_node("new", ["s"], ["b"], domain="own")

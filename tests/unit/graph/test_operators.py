@@ -24,7 +24,7 @@ Make = Callable[[Maker], str]
 
 
 def unary(operator: str, **attributes: Any) -> Make:
-    """With a formula before and behind it, so that it is fused with both."""
+    """Apply an operator with a formula before and after it, so that both are fused with it."""
 
     def make(m: Maker) -> str:
         x = m.add("Mul", m.input("x", (3, 5)), m.constant(1.5))
@@ -114,7 +114,8 @@ def flattened(m: Maker) -> str:
 
 
 def heads(m: Maker) -> str:
-    """Attention with heads by reshapes and permutations, and the result in the model's order."""
+    """Attention whose heads are made by reshapes and permutations; the result is in the model's
+    order."""
     x = m.input("x", (1, 5, 8))
     q, k, v = (
         m.add(
@@ -130,7 +131,7 @@ def heads(m: Maker) -> str:
 
 
 def batched(m: Maker) -> str:
-    """Two batches whose strides are not one: an operand is copied."""
+    """Multiply with two batch dimensions whose strides do not merge: an operand is copied."""
     x = m.input("x", (2, 3, 8))
     x = m.add("Reshape", x, m.constant([2, 3, 2, 4], np.int64))
     split = m.add("Transpose", x, perm=[0, 2, 1, 3])
@@ -168,7 +169,7 @@ def conv_2d(**attributes: Any) -> Make:
 
 
 def slices(m: Maker) -> str:
-    """Forward, with a step, and backward."""
+    """Slice forward, with a step, and backward."""
     x = m.input("x", (4, 9))
     ends = [m.constant(v, np.int64) for v in ([1, 8], [4, 0], [0, 1], [2, -3])]
     return str(m.add("Mul", m.add("Slice", x, *ends), m.constant(3.0)))
@@ -211,7 +212,7 @@ def repeated_column(m: Maker) -> str:
 
 
 def rotated(m: Maker) -> str:
-    """Half of each row negated and put in front, as rotary embeddings have it."""
+    """Negate half of each row and move it to the front, as rotary embeddings do."""
     x = m.add("Mul", m.input("x", (3, 8)), m.weight(8))
     a, b = m.add("Split", x, outputs=2, axis=-1, num_outputs=2)
     y = m.add("Concat", m.add("Neg", b), a, axis=-1)
@@ -233,7 +234,7 @@ def expanded(m: Maker) -> str:
 
 
 def gathered(m: Maker) -> str:
-    """Gather by data, and by constants in even steps and in uneven ones."""
+    """Gather by data, by evenly spaced constants and by others."""
     ids = m.add("Cast", m.input("x", (2, 3)), to=T.INT64)
     x = m.add("Gather", m.weight(7, 6), ids)
     even = m.add("Gather", x, m.constant([1, 3, 5], np.int64), axis=2)
@@ -273,7 +274,7 @@ def old_softmax(m: Maker) -> str:
 
 
 def many(operator: str) -> Make:
-    """More inputs than a kernel takes, which broadcast, and a number among them."""
+    """Combine more inputs than a kernel may have; they broadcast, and one is a number."""
 
     def make(m: Maker) -> str:
         x = m.input("x", (3, 5))

@@ -57,7 +57,7 @@ def scales(*shape: int) -> Array:
 
 
 def along_two_axes(operator: str, *given: Array, **attributes: Any) -> Array:
-    """A convolution along one axis, by onnx's reference of that along two."""
+    """Convolve along one axis by onnx's reference for two axes."""
     wide = [array[..., None] if array.ndim == 3 else array for array in given]
     (found,) = edge(operator, tuple(wide), attributes=attributes).values()
     return found[..., 0]
@@ -152,7 +152,8 @@ CONVOLUTIONS = [name for name in CASES if name.startswith(("ConvInteger", "QLine
 
 
 def calls(model: onnx.ModelProto, *, on_cpus: bool = False) -> Lowered:
-    """A model's calls; kernels of CPUs pad with any zero point, and convolve channels."""
+    """Return a model's calls. CPU kernels pad with any zero point and support depthwise
+    convolutions."""
     kernels = ConvolutionKernels(pads_with_zero_point=on_cpus, depthwise=on_cpus)
     return lower(load(model, {}, convolves=kernels))
 
@@ -189,7 +190,7 @@ def test_verification_knows_convolutions(name: str) -> None:
 
 
 def test_groups_of_a_dynamic_convolution() -> None:
-    """The zero point is that of an image with more axes than the groups' products have."""
+    """The zero point has the image's axes, which the products of the groups lack."""
     m = Quantizer()
     q, _, zero = m.add("DynamicQuantizeLinear", m.input("x", (1, 4, 5, 3)), outputs=3)
     weights = m.constant(s8(6, 2, 3, 3), np.int8)
@@ -203,7 +204,7 @@ def test_groups_of_a_dynamic_convolution() -> None:
 @pytest.mark.parametrize("from_data", [False, True])
 @pytest.mark.parametrize("on_cpus", [False, True])
 def test_padding_of_padded_bytes(on_cpus: bool, from_data: bool) -> None:
-    """A convolution pads what a Pad made of bytes with their zero point, as the Pad does."""
+    """A Pad's result is padded again by a convolution, both with the zero point."""
     m = Quantizer()
     x = m.input("x", (1, 2, 4, 3))
     if from_data:
@@ -222,8 +223,8 @@ def test_padding_of_padded_bytes(on_cpus: bool, from_data: bool) -> None:
 
 
 def test_residual_blocks_of_bytes_are_convolutions() -> None:
-    """No window is copied: each 3x3 layer is a convolution of bytes with its residual sum and its
-    quantisation, padded with the zero point."""
+    """Each 3x3 layer is one convolution of bytes, with its residual sum and quantisation; no window
+    is copied."""
     found = calls(qdq_cnn(), on_cpus=True)
     made = [call.spec for call in found.calls if isinstance(call.spec, Conv2d)]
     assert [spec.padding_value for spec in made] == [-3, -128, -128]
@@ -232,7 +233,7 @@ def test_residual_blocks_of_bytes_are_convolutions() -> None:
 
 
 def products(found: Lowered) -> list[Matmul]:
-    """Products, and those that convolutions compute."""
+    """Return the products, including those of convolutions."""
     specs = [call.spec for call in found.calls]
     own = [spec.product if isinstance(spec, Conv2d) else spec for spec in specs]
     return [spec for spec in own if isinstance(spec, Matmul)]
@@ -264,7 +265,7 @@ def test_a_mlp_has_no_kernels_beside_its_products() -> None:
 
 
 def test_a_product_whose_epilogue_has_numbers_alone() -> None:
-    """The epilogue's formula is one of s32, but for the cast in it."""
+    """The epilogue's formula is of s32, except for the cast in it."""
     m = Quantizer(np.int8)
     x = m.qdq(m.input("x", (3, 9)), 0.03, 128)
     numbers, _ = m.numbers(9, 4)
@@ -274,7 +275,7 @@ def test_a_product_whose_epilogue_has_numbers_alone() -> None:
 
 
 def test_a_bias_of_one_number_is_in_the_factors_of_its_product() -> None:
-    """A bias of equal numbers is a number in the formula, zero too."""
+    """A bias of equal numbers becomes a number of the formula; zero, too."""
     for bias in (0.0, 0.25):
         m = Quantizer()
         x = m.qdq(m.input("x", (3, 9)), 0.03, 125)
@@ -289,7 +290,7 @@ def test_a_bias_of_one_number_is_in_the_factors_of_its_product() -> None:
 
 
 def test_a_large_integer_convolution_is_one_product() -> None:
-    """Its sums are exact in s32 alone."""
+    """Its sums are exact in s32, and would not be in f32."""
     case = edge(
         "ConvInteger", (u8(1, 16, 112, 112), s8(4, 16, 3, 3)), (1,), {"pads": [1] * 4},
         expected=lambda x, w: np.zeros(1, np.int32),
@@ -317,7 +318,8 @@ def test_a_block_with_a_residual_is_a_kernel_for_each_product() -> None:
 
 
 def test_convolutions_by_channel_are_depthwise_kernels_of_bytes() -> None:
-    """Every value between two layers is of bytes, with and without kernels for them."""
+    """Every value between two layers is stored as bytes, on targets with and without depthwise
+    kernels."""
     found = calls(qdq_mobile(), on_cpus=True).calls
     (spec,) = (call.spec for call in found if isinstance(call.spec, Conv2d))
     assert spec.is_depthwise and (spec.dtype, spec.out) == (DType.S8, DType.S8)
@@ -383,10 +385,8 @@ def test_few_floats_may_be_moved_by_a_step() -> None:
 def test_numbers_of_16_bits_inside_of_a_model(
     dtype: type[np.integer[Any]], axis: int | None, opset: int, domain: str
 ) -> None:
-    """They saturate as ONNX says; zero points are the least number and others.
-
-    ONNX Runtime has them before opset 21 too.
-    """
+    """16-bit values saturate as ONNX defines, with any zero point. ONNX Runtime has them before
+    opset 21, too."""
     m = Maker(opset=opset)
     count, limits = (1, 4, 3)[(axis or -1) + 1], np.iinfo(dtype)
     steps = RNG.uniform(1e-4, 1e-3, () if axis is None else count).astype(np.float32)

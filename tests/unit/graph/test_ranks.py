@@ -1,4 +1,5 @@
-"""Values of more dimensions than a kernel has: axes that are walked as one become one."""
+"""Values with more dimensions than a kernel supports: axes that all tensors traverse alike are
+merged."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def read_model(tmp_path: Path, model: onnx.ModelProto) -> Model:
 
 
 def folded_to(tmp_path: Path, m: Maker, name: str, dtype: int = T.FLOAT) -> Any:
-    """The elements of a value that is to be a constant."""
+    """Return the elements of a value that must be a constant."""
     return read_model(tmp_path, m.model(name, dtype=dtype)).constants[name]
 
 
@@ -41,7 +41,7 @@ def folded_to(tmp_path: Path, m: Maker, name: str, dtype: int = T.FLOAT) -> Any:
 
 
 def shuffled_chain() -> tuple[Maker, str]:
-    """A chain with a branch, of 40 nodes in a random order."""
+    """Return a chain of 40 nodes with a branch, in random order."""
     m = Maker()
     x = first = m.input("x", (3,))
     for i in range(20):
@@ -74,7 +74,7 @@ def branch(name: str, *nodes: onnx.NodeProto) -> onnx.GraphProto:
 
 
 def test_graphs_within_graphs_are_sorted_and_take_what_is_outside(tmp_path: Path) -> None:
-    """A branch takes a value whose node stands behind the If in the file."""
+    """A branch reads a value of a node that follows the If in the file."""
     later = helper.make_node("Neg", ["outer"], ["t"])
     first = helper.make_node("Abs", ["t"], ["z"])
     unused = helper.make_node("Det", ["t"], ["nothing"])
@@ -92,7 +92,7 @@ def test_graphs_within_graphs_are_sorted_and_take_what_is_outside(tmp_path: Path
 
 
 def test_a_cycle_is_named_by_its_nodes(tmp_path: Path) -> None:
-    """The nodes of the cycle alone, and not what waits for it."""
+    """The message names the nodes of the cycle, and none that depend on it."""
     m = Maker()
     m.input("x", (3,))
     pairs = [("x", "in"), ("c", "a"), ("a", "b"), ("b", "c"), ("c", "out")]
@@ -108,7 +108,7 @@ def test_a_cycle_is_named_by_its_nodes(tmp_path: Path) -> None:
 
 
 def test_nodes_that_no_output_needs_are_dropped(tmp_path: Path) -> None:
-    """Whatever they are: of no operator, of a shape that depends on data, in a cycle."""
+    """Unused nodes may have an unknown operator, a data-dependent shape, or form a cycle."""
     m = Maker()
     x = m.input("x", (3,))
     y = m.add("Relu", x)
@@ -121,7 +121,7 @@ def test_nodes_that_no_output_needs_are_dropped(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("opset", [6, 9, 12])
 def test_an_optional_result_that_nothing_takes_is_left_out(tmp_path: Path, opset: int) -> None:
-    """Dropout's mask, whose shape ONNX does not say before opset 10."""
+    """Dropout's mask is unused; before opset 10, ONNX does not define its shape."""
     m = Maker(opset=opset)
     y, _ = m.add("Dropout", m.input("x", (3,)), outputs=2)
     model = read_model(tmp_path, m.model(m.add("Relu", y)))
@@ -130,7 +130,7 @@ def test_an_optional_result_that_nothing_takes_is_left_out(tmp_path: Path, opset
 
 
 def test_results_that_are_not_optional_stay(tmp_path: Path) -> None:
-    """A Split's parts count."""
+    """A Split keeps all of its parts."""
     m = Maker(opset=13)
     parts = m.add("Split", m.input("x", (6,)), outputs=3)
     model = read_model(tmp_path, m.model(parts[1]))
@@ -139,7 +139,7 @@ def test_results_that_are_not_optional_stay(tmp_path: Path) -> None:
 
 
 def test_an_optional_result_in_the_middle(tmp_path: Path) -> None:
-    """LSTM's last state is taken, and its last hidden state is not."""
+    """LSTM's last state is used, and its last hidden state is not."""
     m = Maker(opset=14)
     x = m.input("x", (2, 1, 3))
     y, h, c = m.add("LSTM", x, m.weight(1, 16, 3), m.weight(1, 16, 4), hidden_size=4, outputs=3)
@@ -216,7 +216,7 @@ OUR_OWN = (
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # onnx's own cases overflow on purpose
 def test_what_is_folded_is_what_onnx_expects() -> None:
-    """ONNX's cases of one node, with their inputs as constants, give the expected values."""
+    """ONNX's single-node cases, with inputs as constants, give the expected values."""
     folded, wrong = 0, []
     for case in node_cases.collect_testcases(None):
         given, expected = case.data_sets[0]
@@ -250,7 +250,7 @@ def test_what_is_folded_is_what_onnx_expects() -> None:
 def test_constants_of_nodes_are_what_the_model_brings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A large weight in a Constant node, as some exporters leave it, may be cast and transposed."""
+    """A large weight in a Constant node, as some exporters write it, may be cast and transposed."""
     monkeypatch.setattr(importer, "MOST_FOLDED", 1 << 10)
     m = Maker()
     x = m.input("x", (2, 64))
@@ -265,7 +265,7 @@ def test_constants_of_nodes_are_what_the_model_brings(
 def test_intermediate_constants_are_given_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A chain of folded nodes takes no more at a time than two of its values."""
+    """Folding a chain of nodes holds at most two of its values at a time."""
     monkeypatch.setattr(importer, "MOST_FOLDED", 10 << 10)
     m = Maker()
     x = m.input("x", (1024,))
@@ -285,7 +285,7 @@ def test_intermediate_constants_are_given_back(
 def test_a_constant_is_kept_while_a_branch_takes_it_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Folded nodes of a branch do not count as uses of what is outside of it."""
+    """Folding nodes inside a branch does not release constants of the outer graph."""
     inner = branch(
         "a",
         helper.make_node("Neg", ["c"], ["n"]),
@@ -307,7 +307,8 @@ def test_a_constant_is_kept_while_a_branch_takes_it_twice(
 
 
 def test_the_model_in_f64_has_no_narrow_defaults() -> None:
-    """ConstantOfShape gives f32 where it has no value; beside f64 ONNX's reference refuses it."""
+    """ConstantOfShape without a value gives f32, which onnx's reference does not combine with
+    f64."""
     m = Maker(opset=13)
     x = m.input("x", (2, 3))
     zero = m.add("ConstantOfShape", m.add("Shape", x))

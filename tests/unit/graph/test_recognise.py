@@ -1,4 +1,4 @@
-"""Functions are found again by their values, however an exporter wrote them out."""
+"""Written-out functions are recognised by their values, whatever an exporter writes."""
 
 from __future__ import annotations
 

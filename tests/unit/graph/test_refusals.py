@@ -80,7 +80,8 @@ def test_inputs_that_are_no_tensors(kind: str) -> None:
 
 
 def by_data(operator: str, *shapes: tuple[int, ...], **attributes: Any) -> Callable[[], str]:
-    """The refusal of a node whose further inputs are integers of the model's inputs."""
+    """Return the refusal of a node whose second and later inputs are integer inputs of the
+    model."""
 
     def make() -> str:
         m = Maker()
@@ -155,7 +156,7 @@ def test_operators_of_one_cpu_name_another_way_to_save() -> None:
 
 
 def test_operators_with_many_nodes_are_all_counted() -> None:
-    """The names of nodes leave room for the names of operators."""
+    """Names of nodes are cut so that all operators are named."""
     m = Maker()
     x = m.input("x", (3,))
     made = []

@@ -69,7 +69,7 @@ addEventListener("load", () => {
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The encoder of two layers, for this CPU and for a GPU."""
+    """An encoder of two layers, compiled for this CPU and for a GPU."""
     path = tmp_path_factory.mktemp("report") / "encoder.kgen"
     made = kgen.compile_model(EXPORTED["dynamo"], ["native", "gfx942"], shapes=ENCODER_SHAPES)
     return made.bundle.save(path)
@@ -131,7 +131,7 @@ def test_a_chain_is_straight() -> None:
 
 
 def writers(program: Program, kernels: dict[str, KernelEntry]) -> set[tuple[int, int]]:
-    """Who wrote last each element that a step reads, element by element."""
+    """Return, for each element that a step reads, the step that wrote it last."""
     last: dict[tuple[str, str, int], int] = {}
     found = set()
     values = program.by_name
@@ -210,7 +210,8 @@ def check_numbers(drawing: ElementTree.Element) -> None:
 
 
 class Page(HTMLParser):
-    """Elements that open and close in turn, ids, and all that a browser would fetch."""
+    """Parser of a page: checks that elements open and close in turn, and collects ids and
+    everything that a browser would fetch."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -395,7 +396,7 @@ def test_a_program_too_large_to_draw(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Its page says so in place of the pictures."""
+    """The page says so instead of showing pictures."""
     from kgen.report import flow
 
     monkeypatch.setattr(flow, "MOST_PLACES", 100)
@@ -411,7 +412,7 @@ def test_a_program_too_large_to_draw(
 
 
 def test_names_of_a_model_are_words(tmp_path: Path) -> None:
-    """Whatever they are, they are no markup."""
+    """Names with markup are escaped."""
     model = mlp()
     for node in model.graph.node:
         node.name = EVIL
@@ -425,7 +426,7 @@ def test_names_of_a_model_are_words(tmp_path: Path) -> None:
 
 @pytest.mark.integration
 def test_a_browser_shows_it(encoder: Path, tmp_path: Path) -> None:
-    """Nothing is fetched, nothing sticks out, at the width of a laptop."""
+    """The page fetches nothing, and nothing exceeds the width of a laptop's screen."""
     needs.program("chromium", "chromium")
     out = tmp_path / "report.html"
     assert main(["report", str(encoder), "-o", str(out), "--program", "gfx942"]) == 0

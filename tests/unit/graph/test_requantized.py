@@ -1,4 +1,4 @@
-"""Formulas between bytes with one factor for each term."""
+"""Element-wise formulas from bytes to bytes in which each term has one factor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers that differ in scales and zero points alone share a kernel."""
+"""Layers that differ only in scales and zero points share a kernel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LAYERS = ((0.05, 120), (0.04, 118), (0.05, 125))
 
 
 def layers(*quantized: tuple[float, int]) -> tuple[Quantizer, onnx.ModelProto]:
-    """Layers of one shape, and a last one that writes floats."""
+    """Return layers of one shape; the last one writes floats."""
     m = Quantizer()
 
     def product(x: str, outputs: int) -> str:
@@ -68,7 +68,7 @@ def test_convolutions_share_a_kernel_that_is_given_its_padding() -> None:
 
 
 def test_numbers_that_are_equal_stay_in_the_kernel() -> None:
-    """Zero points differ, and the scales behind the sigmoid do not."""
+    """Zero points differ between layers; the scales after the sigmoid do not."""
     _, model = layers((0.05, 120), (0.05, 118))
     spec, _ = specs(with_shared_kernels(calls(model), 16))
     assert "33.333" in spec.epilogue and "shared" in spec.epilogue

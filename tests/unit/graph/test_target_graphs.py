@@ -1,4 +1,5 @@
-"""Graphs of a model for several targets: each is lowered to the convolutions that it has."""
+"""A model's graphs for several targets: each keeps only the convolutions that its target
+supports."""
 
 from __future__ import annotations
 

@@ -106,8 +106,8 @@ def test_a_recurrent_layer(operator: str, layer: str, alignment: int) -> None:
 @pytest.mark.parametrize("layer", LAYERS)
 @pytest.mark.parametrize("operator", GATES)
 def test_more_time_steps_have_no_more_kernels(operator: str, layer: str) -> None:
-    """Beside the product of all inputs, whose rows are the time steps, and copies of all of
-    them."""
+    """Only the product of all inputs (time steps are its rows) and copies of all steps depend on
+    their number."""
 
     def kernels(time: int) -> int:
         found = calls_of(recurrent(operator, time, **LAYERS[layer]), 1)
@@ -118,8 +118,7 @@ def test_more_time_steps_have_no_more_kernels(operator: str, layer: str) -> None
 
 @pytest.mark.parametrize("alignment", ALIGNMENTS)
 def test_offsets_are_aligned(alignment: int) -> None:
-    """With starts that may not be at any element, kernels differ in the remainder of the offset, of
-    which there are as many as an alignment has."""
+    """If starts must be aligned, there is a kernel for each remainder of an offset."""
     found = calls_of(recurrent("GRU", 40, batch=1, units=32), alignment)
     sizes = {buffer.id: buffer.dtype.itemsize for buffer in found.buffers.values()}
     offsets = {b.offset * sizes[b.buffer] for c in found.calls for b in c.bindings.values()}
@@ -164,7 +163,8 @@ def concatenated(m: Maker, *shapes: tuple[int, ...], axis: int = 0) -> onnx.Mode
 def test_tensors_are_written_where_they_are_joined(
     shapes: Any, axis: int, alignment: int, is_in_place: bool
 ) -> None:
-    """If they lie behind one another, from an aligned address on."""
+    """Tensors become parts of the joined one if they are adjacent and start at an aligned
+    address."""
     model = concatenated(Maker(), *shapes, axis=axis)
     found = calls_of(model, alignment)
     check(model, found)
@@ -258,7 +258,7 @@ def test_a_span_has_the_elements_of_a_layout(layout: StridedLayout, multiple: in
 
 @pytest.mark.integration
 def test_a_bundle_does_not_grow_with_time_steps() -> None:
-    """Beside the weights and the text of sizes."""
+    """Only the weights and the text of sizes grow."""
 
     def small(time: int) -> tuple[int, int]:
         model = recurrent("GRU", time, batch=1, units=32, linear_before_reset=1)

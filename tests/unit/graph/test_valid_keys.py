@@ -1,4 +1,4 @@
-"""Masks that hide the keys behind a number of valid ones: found in models, and their numbers."""
+"""Masks that hide all keys from a number on: found in models, with the right results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def hides(m: Maker, seen: str, x: str, hidden: float = -math.inf, shown: float =
 def keys_before(
     shape: tuple[int, ...] = (B, 1, 1, 1), *, more: int = 0, factor: int = 1, **given: float
 ) -> Change:
-    """Keys before `factor` times a number, and `more`."""
+    """Return a mask of the keys before `factor` times a number, combined with `more`."""
 
     def change(m: Maker, x: str) -> str:
         number = m.input("number", shape, T.INT64)
@@ -43,7 +43,8 @@ def keys_before(
 
 
 def causal(*, window: int = 0, late: int = 0, most: int = SK, less: int = 0) -> Change:
-    """Keys up to the position of each query, of which the last is that of the last valid key."""
+    """Return a mask of the keys up to each query's position; the last query is at the last valid
+    key."""
 
     def change(m: Maker, x: str) -> str:
         number = m.input("number", (B, 1, 1, 1), T.INT64)
@@ -61,7 +62,7 @@ def causal(*, window: int = 0, late: int = 0, most: int = SK, less: int = 0) -> 
 
 
 def checked(model: onnx.ModelProto, numbers: Any) -> tuple[Lowered, Attention]:
-    """The calls of a model, which give what ONNX does for these numbers."""
+    """Return the calls of a model, after a comparison with ONNX's reference."""
     found = calls_of(model)
     inputs = data(model)
     shape = inputs["number"].shape
@@ -113,7 +114,8 @@ def test_a_number_with_an_upper_bound() -> None:
     ],
 )
 def test_other_masks_stay_masks(change: Change) -> None:
-    """Numbers for each head or query, other factors, finite masks, positions behind all keys."""
+    """A number for each head or query, another factor, finite masks, and positions past all keys
+    are not recognised."""
     _, spec = checked(written(change), (SQ, SK + 1))
     assert not spec.kv_length and spec.mask is not None
 

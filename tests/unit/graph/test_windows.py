@@ -1,5 +1,5 @@
-"""Windows, places and time steps: what they become, computed by the scalar reference, against
-definitions of their own; and these against onnx's reference where that is right."""
+"""Convolutions, poolings and recurrent layers, computed by the scalar reference, against
+definitions in numpy; these against onnx's reference where that is right."""
 
 from __future__ import annotations
 
@@ -109,7 +109,8 @@ def test_places_that_see_little(
     attributes: dict[str, Any],
     places: int,
 ) -> None:
-    """Windows mostly of padding are a product for each place, of what it sees."""
+    """Windows of mostly padding become one product for each position of the kernel, of the elements
+    that it sees."""
     m = Maker()
     y = m.add("Conv", m.input("x", shape), m.weight(*kernel), m.weight(kernel[0]), **attributes)
     calls, model = lowered(m, m.add("Relu", y))
@@ -125,7 +126,8 @@ def test_places_that_see_little(
     ("outputs", "depthwise", "kernels"), [(4, True, 1), (8, True, 1), (12, True, 0), (8, False, 0)]
 )
 def test_outputs_for_each_channel(outputs: int, depthwise: bool, kernels: int) -> None:
-    """Depthwise kernels compute one, two, four ... of each; formulas any number."""
+    """Depthwise kernels support 1, 2, 4, ... outputs for each channel; formulas support any
+    number."""
     m = Maker()
     y = m.add("Conv", m.input("x", (1, 4, 5, 6)), m.weight(outputs, 1, 3, 2), group=4)
     calls, model = lowered(m, y, depthwise=depthwise)
@@ -158,7 +160,7 @@ def test_windows_of_nothing_but_padding(
 
 
 def test_infinite_weights_over_padding_make_nan() -> None:
-    """So no place of the kernel is left out, however little it sees."""
+    """Every position of the kernel is multiplied, even if it sees mostly padding."""
     m = Maker()
     w = np.ones((2, 3, 3, 3), np.float32)
     w[0, 0, 0, 0] = np.inf
@@ -171,8 +173,7 @@ def test_infinite_weights_over_padding_make_nan() -> None:
 
 
 def test_residuals_and_weights_from_data() -> None:
-    """A convolution of what another one made, with its input as a residual, and weights that are
-    computed."""
+    """A convolution of another one's output has its own input as residual, and computed weights."""
     m = Maker()
     x = m.input("x", (1, 4, 5, 5))
     y = m.add("Conv", x, m.weight(4, 4, 3, 3), pads=[1, 1, 1, 1])
@@ -271,7 +272,7 @@ def test_a_last_window_that_begins_in_the_padding_is_left_out(opset: int) -> Non
 
 
 def test_normalizations_go_into_weights() -> None:
-    """But where something else takes what they take, or the weights are data."""
+    """A normalization stays if another node reads its input or the weights are not constant."""
     m = Maker()
     x = m.input("x", (1, 3, 4, 5))
 
@@ -310,7 +311,7 @@ SLOW = ("plane", "three stages")
 )
 @pytest.mark.parametrize("operator", ["MaxPool", "AveragePool"])
 def test_long_windows(operator: str, name: str) -> None:
-    """numpy's sliding windows, of a tensor with what is put around it."""
+    """numpy's sliding windows over a padded tensor."""
     shape, attributes = LONG[name]
     if operator == "AveragePool":
         attributes = {**attributes, "count_include_pad": 1}
@@ -444,7 +445,7 @@ def test_layers_that_are_not_taken(
 
 @pytest.mark.parametrize("scale", [3.0, 0.1, -1.0])
 def test_a_condition_from_data_takes_either_branch(scale: float) -> None:
-    """The data take one branch of the inner If, the other, and neither."""
+    """Data select one branch of the inner If, the other one, or neither."""
     m = Maker()
     calls, model = lowered(m, CASES["If, data"](m))
     x = (np.abs(m.rng.standard_normal((2, 3))) * scale).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Nodes that become others by the shapes and constants before them."""
+"""Nodes that become other nodes because their shapes or operands are constant."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ X = (np.arange(24, dtype=np.float32).reshape(2, 3, 4) - 9.5) / 4
 
 
 def computed(model: onnx.ModelProto, **inputs: Array) -> tuple[Array, list[str]]:
-    """The output, and the operators that were read."""
+    """Return the output, and the imported operators."""
     found, graph = graph_by_bodies(model, {})
     (output,) = run(lower(fuse(graph)), inputs).values()
     return output, [node.operator for node in found.nodes]
@@ -92,7 +92,7 @@ def test_the_mask_of_dropout_in_training_is_refused() -> None:
 
 
 def scattered(x: Array, w: Array, steps: tuple[int, int], sizes: tuple[int, int]) -> Array:
-    """Add all windows of a transposed convolution of one channel, in an image of these sizes."""
+    """Add up all windows of a transposed convolution of one channel, in an image of these sizes."""
     found = np.zeros(sizes)
     for i, j in np.ndindex(*x.shape):
         top, left = i * steps[0], j * steps[1]
@@ -111,7 +111,7 @@ def scattered(x: Array, w: Array, steps: tuple[int, int], sizes: tuple[int, int]
     ],
 )
 def test_pads_of_a_transposed_convolution(given: Any, sizes: Any, cut: Any) -> None:
-    """Kernels of 3x5, two rows and three columns apart."""
+    """Kernels of 3x5 with a stride of two rows and three columns."""
     m = Maker(opset=22)
     w = m.weight(1, 1, 3, 5)
     y = m.add("ConvTranspose", m.input("x", (1, 1, 3, 4)), w, strides=[2, 3], **given)
@@ -126,7 +126,7 @@ def test_pads_of_a_transposed_convolution(given: Any, sizes: Any, cut: Any) -> N
 @pytest.mark.parametrize("mode", ["linear", "circular"])
 @pytest.mark.parametrize("axis", [1, 2, -1])
 def test_a_batch_of_tensor_scatters(mode: str, axis: int) -> None:
-    """Each image has its own place to begin at."""
+    """Each batch element has its own start."""
     m = Maker(opset=24)
     shape, starts = (2, 3, 4), np.array([1, 0]) + (mode == "circular")
     rows = (2, 2, 4) if axis == 1 else (2, 3, 2)
@@ -146,7 +146,7 @@ def test_a_batch_of_tensor_scatters(mode: str, axis: int) -> None:
 
 
 def test_flex_attention_with_a_function_of_scores() -> None:
-    """An operator of ONNX's preview domain, by its body."""
+    """An operator of ONNX's preview domain is replaced by its body."""
     m = Maker(opset=26)
     body = helper.make_graph(
         [helper.make_node("Tanh", ["scores"], ["bent"])], "score_mod",
