@@ -1,4 +1,5 @@
-"""ONNX's own backend suite: no value of it is wrong."""
+"""ONNX's own backend suite: kgen gives no wrong value, and every case that was right stays
+right."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ REMEDY = re.compile(
 
 @pytest.mark.slow
 def test_what_was_right_is_right_and_nothing_is_wrong() -> None:
-    """The whole suite, in processes of its own."""
+    """The whole suite runs in separate processes."""
     done = subprocess.run(
         [sys.executable, "-P", "-m", "tests.conformance", "--list"],
         cwd=ROOT,
@@ -51,7 +52,7 @@ def test_what_was_right_is_right_and_nothing_is_wrong() -> None:
 
 
 def case_of(name: str = "test_made_here", **outputs: Any) -> Case:
-    """Relu of [-1, 2], with other expected outputs if they are given."""
+    """Return the case Relu of [-1, 2], with its expected outputs or the given ones."""
     m = Maker()
     model = m.model(m.add("Relu", m.input("x", (2,))))
     inputs = [np.array([-1, 2], np.float32)]
@@ -180,7 +181,7 @@ def test_the_group_and_the_operator_of_a_case(
 
 
 def test_a_program_that_cannot_run_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A refusal of the runtime is none of the compiler."""
+    """An error of the runtime counts as wrong, not as a refusal of the compiler."""
 
     def broken(*_: Any, **__: Any) -> None:
         raise BundleError("a library that is missing")
@@ -203,7 +204,7 @@ def test_a_crash_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     ("name", "outcome"), [("Range", "right with constants"), ("Add", "refused")]
 )
 def test_of_numbers_that_say_a_shape_all_become_constants(name: str, outcome: str) -> None:
-    """The first input of any other operator stays an input."""
+    """For any other operator, the first input stays an input."""
     m = Maker()
     start = m.input("start", (), T.INT64)
     ends = [m.input(n, (), T.INT64) for n in ("limit", "delta")]

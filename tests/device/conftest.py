@@ -1,4 +1,4 @@
-"""The devices that several files of tests open."""
+"""Devices that several test files open."""
 
 from __future__ import annotations
 

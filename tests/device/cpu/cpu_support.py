@@ -31,7 +31,7 @@ PROT_NONE = 0
 
 
 def require_qemu() -> None:
-    """Skip without qemu-aarch64; in CI, where it can be installed, fail."""
+    """Skip the test without qemu-aarch64; in CI, where it can be installed, fail."""
     needs.program(qemu.QEMU, "qemu-user")
 
 
@@ -71,7 +71,7 @@ def best_of(spec: Matmul, found: Target, mainloop: str, **fixed: int) -> Blocked
 
 
 def with_sharing(spec: Matmul, found: Target, schedule: BlockedMatmul) -> BlockedMatmul:
-    """Return the schedule with the chooser's fields on what tasks pack for each other and where."""
+    """Return the schedule with the model's choice of what tasks pack for each other."""
     return completed(spec, found, schedule, set(schedule.names) - set(SHARING))
 
 
@@ -86,7 +86,7 @@ def check_kernel(kernel: BuiltKernel) -> None:
 
 @dataclass(frozen=True)
 class Ready:
-    """A loaded kernel."""
+    """Loaded kernel."""
 
     backend: CpuBackend
     entry: KernelEntry
@@ -96,7 +96,7 @@ class Ready:
         self.backend.launch(self.kernel, addresses)
 
     def run_tasks(self, addresses: dict[str, int], begin: int, end: int) -> None:
-        """Do the tasks [begin, end) of the kernel's only launch on this thread."""
+        """Run the tasks [begin, end) of the kernel's only launch on this thread."""
         (launch,) = self.kernel.launches
         pointers = [addresses[name] for name in launch.arguments]
         words = (*[ctypes.c_void_p] * len(pointers), ctypes.c_int64, ctypes.c_int64)

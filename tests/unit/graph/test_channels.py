@@ -133,7 +133,7 @@ def test_a_norm_keeps_its_digits(
 @pytest.mark.integration
 @pytest.mark.parametrize("dtype", [np.float16, np.float64])
 def test_norms_of_other_types_keep_the_means_own_digits(dtype: Any, tmp_path: Path) -> None:
-    """From opset 15 on, statistics may have another type than the input."""
+    """Statistics may have another type than the input (opset 15 and later)."""
     numbers = statistics(100, 1e-2)
     x = (numbers["mean"][:, None] + RNG.standard_normal((2, 3, 8)) * 0.2).astype(dtype)
     m = Maker()

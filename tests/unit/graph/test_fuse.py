@@ -318,7 +318,8 @@ def test_rows_read_a_part_of_an_input_as_it_lies() -> None:
 
 
 def test_what_is_made_of_a_result_is_a_further_output() -> None:
-    """One kernel writes a norm both in f32, as a residual, and in the type of the next product."""
+    """A norm is written both in f32, as a residual, and in the type of the next product, by one
+    kernel."""
     m = Maker()
     x = m.add("Softmax", m.input("x", (3, 8)))
     narrow = m.add("Cast", m.add("Mul", x, m.constant(300.0)), to=onnx.TensorProto.FLOAT16)

@@ -113,13 +113,14 @@ class Driver:
         )
 
     def done(self, bundle: Path | str, *words: object, **options: Any) -> str:
-        """Run it and return what it prints. Raises AssertionError if it fails."""
+        """Run a command of the driver and return what it prints. Raises AssertionError if it
+        fails."""
         done = self.ask(bundle, *words, **options)
         assert done.returncode == 0 and not done.stderr, done.stdout + done.stderr
         return done.stdout
 
     def refused(self, bundle: Path | str, *words: object, **options: Any) -> str:
-        """Return the one line of an error: status and message."""
+        """Return the status and message of an error, one line."""
         done = self.ask(bundle, *words, **options)
         assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
         return done.stderr.strip()

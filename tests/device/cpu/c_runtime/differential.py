@@ -90,13 +90,13 @@ class Base:
 
     @functools.cached_property
     def places(self) -> Sequence[Any]:
-        """Paths of all values of the manifest."""
+        """Return the paths of all values of the manifest."""
         return list(places(self.manifest))
 
 
 def bases() -> list[Base]:
-    """Return a bundle of kernels, with a constant, a workspace and a kernel for a GPU; and bundles
-    of programs, one of which repeats steps and one counts elements."""
+    """Return a bundle of kernels with a constant, a workspace and a GPU kernel, and bundles of
+    programs; one repeats steps, one has an output whose size depends on data."""
     cpu = {"x86_64": "x86-64", "aarch64": "aarch64-neon"}[platform.machine()]
     target = targets.find(cpu)
     kernels = pack(
@@ -255,7 +255,7 @@ def garbled(rng: random.Random, base: Base) -> bytes:
 
 
 def lied(rng: random.Random, base: Base) -> bytes:
-    """Replace, drop, double or swap a value or two; the named files stay."""
+    """Replace, drop, duplicate or swap values of the manifest; names of files stay."""
     manifest = base.manifest
     for _ in range(rng.choice((1, 1, 2))):
         path = rng.choice(base.places if manifest is base.manifest else list(places(manifest)))
@@ -316,7 +316,7 @@ def by_python(data: bytes) -> Verdict:
 
 
 def write_pack(path: Path, bundles: Sequence[bytes]) -> None:
-    """Write the file of bundles that `fuzz each` opens."""
+    """Write the file of bundles for the driver's command `fuzz each`."""
     path.write_bytes(b"".join(struct.pack("<Q", len(data)) + data for data in bundles))
 
 

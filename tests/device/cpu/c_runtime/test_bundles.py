@@ -1,4 +1,5 @@
-"""Bundles that the C runtime opens, chooses from, and refuses: as the Python runtime does."""
+"""Bundles that the C runtime accepts and refuses, and the entries that it chooses: as the Python
+runtime does."""
 
 from __future__ import annotations
 
@@ -36,8 +37,8 @@ KEY = "matmul_8x24x20_f32_nn_bias_relu"
 
 
 def made() -> kgen.Bundle:
-    """A kernel with a constant's packing, one of two launches with a workspace, and one that is
-    element-wise."""
+    """Return a kernel with a packed constant, one of two launches with a workspace, and an
+    element-wise one."""
     native, split = targets.find("native"), kgen.Matmul(m=5, n=40, k=75, dtype="f32")
     return pack(
         [
@@ -67,7 +68,7 @@ def files_of(bundle: kgen.Bundle) -> dict[str, bytes]:
 
 
 def each(fuzz: Path, folder: Path, bundles: Iterable[bytes], *words: str) -> list[tuple[int, str]]:
-    """Status and message of each, opened under sanitizers in one process."""
+    """Return status and message for each bundle, opened under sanitizers in one process."""
     given = list(bundles)
     packed = write(folder, "pack", b"".join(struct.pack("<Q", len(b)) + b for b in given))
     done = subprocess.run(
@@ -86,7 +87,8 @@ def each(fuzz: Path, folder: Path, bundles: Iterable[bytes], *words: str) -> lis
 
 
 def test_programs_of_several_targets(sanitized: Driver, tmp_path: Path) -> None:
-    """The one whose kernels all run; of kernels alone each is chosen for itself."""
+    """The chosen program is the one whose kernels all run; without programs, each kernel is
+    chosen separately."""
     path = mlp_bundle("x86-64", "native", "vulkan1.1").save(tmp_path / "mlp.kgen")
     lines = sanitized.done(path, "list").splitlines()
     assert "program native main" in lines
@@ -110,7 +112,7 @@ UNREAD = re.compile(
 def verdicts(
     fuzz: Path, folder: Path, files: Mapping[str, bytes], sample: list[tuple[str, Any]]
 ) -> tuple[int, list[tuple[str, bytes]]]:
-    """How many of these both refuse, and those that both take."""
+    """Return how many of these bundles both runtimes refuse, and the ones that both accept."""
     bundles = [archive(manifest, files) for _, manifest in sample]
     found = each(fuzz, folder, bundles)
     refused, taken = 0, []
@@ -130,8 +132,8 @@ def verdicts(
 
 
 def test_every_field_of_kernels(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> None:
-    """A sample of single changes of any field: C refuses what Python refuses, and accepts and runs
-    what Python accepts."""
+    """For a sample of changes of single fields, C refuses what Python refuses, and runs what
+    Python accepts."""
     whole = data_of(bundle)
     sample = []
     for number in range(len(whole["kernels"])):
@@ -323,7 +325,8 @@ def two_programs(data: Any) -> None:
 
 
 def one_file(data: Any) -> None:
-    """The file of a smaller weight, which comes first, and a size that is right for the value."""
+    """Return a manifest in which a value names the file of a smaller weight, with the size of
+    the value."""
     data["programs"][0]["weights"].sort(key=lambda weight: weight["name"] != "gamma")
     weights = {weight["name"]: weight for weight in data["programs"][0]["weights"]}
     weights["w1"]["file"], weights["w1"]["sha256"] = (
@@ -409,7 +412,7 @@ def test_one_lie_of_a_program(
 
 
 def with_code(bundle: kgen.Bundle, code: bytes) -> bytes:
-    """The third kernel alone, with this code and its right digest."""
+    """Return the third kernel alone, with this code and a correct digest."""
     data = data_of(bundle)
     one = data["kernels"][2]
     artifact = one["artifacts"][0]
@@ -419,8 +422,8 @@ def with_code(bundle: kgen.Bundle, code: bytes) -> bytes:
 
 
 def test_code_that_is_none(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> None:
-    """With its own, right digest: bytes of any kind and length, and an ELF object with each of its
-    first bytes changed, and each of its tables."""
+    """Code with a correct digest may be any bytes, or an ELF file with changed header bytes and
+    tables."""
     original = bundle.files[data_of(bundle)["kernels"][2]["artifacts"][0]["file"]]
     rng = random.Random(1)
     codes = [b"", b"\0" * 5000, original[:-1500], original[:300], b"\x7fELF" + bytes(range(256))]
@@ -433,8 +436,8 @@ def test_code_that_is_none(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> N
 
 
 def test_code_that_asks_for_more(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> None:
-    """Relocations, memory that the file does not bring, another machine, a missing function, one
-    that is none."""
+    """Relocations, memory without file contents, another machine, a missing entry point, and one
+    that is not a function."""
     one = data_of(bundle)["kernels"][2]
     original = bundle.files[one["artifacts"][0]["file"]]
     (table,) = struct.unpack_from("<Q", original, 32)
@@ -561,7 +564,7 @@ def test_zips(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> None:
 
 
 def test_long_messages(sanitized: Driver, bundle: kgen.Bundle, tmp_path: Path) -> None:
-    """They keep their ends, and whole characters between."""
+    """Messages are cut in the middle, between whole characters."""
     folder = tmp_path
     for _ in range(12):
         folder /= "é" * 120
@@ -598,7 +601,8 @@ def test_what_is_no_bundle(sanitized: Driver, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("which", ["kernels", "program"])
 def test_flipped_bits(fuzz: Path, mlp: kgen.Bundle, which: str, tmp_path: Path) -> None:
-    """Anywhere, and in the directory and the manifest: an error, or the right answer."""
+    """A flipped bit anywhere, in the directory or in the manifest gives an error or the right
+    result."""
     found = made() if which == "kernels" else mlp
     path = found.save(tmp_path / "x.kgen")
     data = path.read_bytes()
@@ -620,7 +624,7 @@ def test_flipped_bits(fuzz: Path, mlp: kgen.Bundle, which: str, tmp_path: Path) 
 def test_flipped_manifests(
     fuzz: Path, bundle: kgen.Bundle, mlp: kgen.Bundle, tmp_path: Path
 ) -> None:
-    """With a checksum that is right again, so that the reader of the manifest sees them."""
+    """The checksum is corrected, so that the manifest's reader meets the flipped bits."""
     rng = random.Random(5)
     for found in (bundle, mlp):
         whole = archive(data_of(found), files_of(found))
@@ -644,7 +648,7 @@ def test_cut_bundles(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> None:
 
 
 def test_memory_that_is_not_there(plain: Driver, bundle: kgen.Bundle, tmp_path: Path) -> None:
-    """A workspace and an arena of 2^62 bytes are lies that only an allocation finds."""
+    """Only the allocation fails for a workspace and an arena of 2^62 bytes."""
     data = data_of(bundle)
     data["kernels"][1]["workspaces"][0]["nbytes"] = 2**62
     path = write(tmp_path, "x.kgen", archive(data, bundle.files))
@@ -667,7 +671,7 @@ def test_memory_that_is_not_there(plain: Driver, bundle: kgen.Bundle, tmp_path: 
 def test_every_allocation_fails_once(
     fuzz: Path, mlp: kgen.Bundle, which: str, tmp_path: Path
 ) -> None:
-    """Each ends in an error, after which nothing is leaked."""
+    """Each failed allocation ends in an error, without a leak."""
     path = (made() if which == "kernels" else mlp).save(tmp_path / "x.kgen")
     done = subprocess.run([str(fuzz), "memory", str(path)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]

@@ -27,7 +27,7 @@ def test_one_verdict(fuzz: Path, seed: int, tmp_path: Path) -> None:
 
 
 def test_every_number_and_text(fuzz: Path, tmp_path: Path) -> None:
-    """Every number and text stands in turn where a manifest may hold anything."""
+    """Each kind of JSON number and text stands at each place of a manifest."""
     base = differential.bases()[0]
     text = json.dumps(base.manifest).replace('"schedule": {', '"schedule": {"free": @, ', 1)
     given = [
@@ -55,7 +55,7 @@ def test_every_number_and_text(fuzz: Path, tmp_path: Path) -> None:
 def test_the_checker_sees_a_difference(
     fuzz: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A Python runtime that takes everything differs on what C refuses."""
+    """A Python runtime that accepts everything differs from C on a refused bundle."""
     monkeypatch.setattr(differential, "by_python", lambda data: differential.Verdict(""))
     found = compared(fuzz, tmp_path, list(itertools.islice(cases(0), 40)))
     assert len(found.differences) > 10

@@ -1,7 +1,5 @@
-"""Small bundles that ask for much, as the C runtime judges them: in time linear in their bytes.
-
-Basic blocks are counted, not seconds: a machine under load judges the same.
-"""
+"""Small bundles that claim a lot: the C runtime judges them in time linear in their bytes. Basic
+blocks are counted instead of seconds, so that a busy machine gives the same result."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ COUNTED = (*compiled.WARNINGS, "-O1", "-fsanitize-coverage=trace-pc")
 
 @pytest.fixture(scope="module")
 def counter(folder: Path) -> Path:
-    """The runtime with its basic blocks marked, and a program that counts them, which is not."""
+    """Return the runtime with counted basic blocks, and a program without."""
     return compiled.compiled(folder, "count", COUNTED, own_flags=compiled.WARNINGS)
 
 
@@ -150,7 +148,7 @@ def test_a_text_is_counted_before_it_is_parsed(
 def test_a_file_of_many_kernels_is_hashed_once(
     counter: Path, bundle: kgen.Bundle, whole: Any, tmp_path: Path
 ) -> None:
-    """A constant and code that many kernels name."""
+    """Many kernels name one constant and one file of code."""
     kernel = next(k for k in whole["kernels"] if k["constants"])
     files = dict(bundle.files)
     large = bytes(1 << 20)

@@ -34,7 +34,7 @@ def relu(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Installed by make, from a copy of the sources."""
+    """Install a copy of the sources by make; return the prefix."""
     compiler()
     needs.program("make", "gcc")
     folder = tmp_path_factory.mktemp("install")
@@ -50,7 +50,7 @@ def check(program: Path, relu: Path) -> None:
 
 
 def test_pkg_config(prefix: Path, relu: Path, tmp_path: Path) -> None:
-    """The folder may be moved after the installation."""
+    """The prefix may be moved after the installation."""
     needs.program("pkg-config", "pkg-config")
     moved = shutil.copytree(prefix, tmp_path / "moved here", symlinks=True)
     asked = subprocess.run(

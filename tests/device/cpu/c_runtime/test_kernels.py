@@ -1,4 +1,4 @@
-"""Kernels called by the C runtime: bit by bit what the Python runtime gives, and right."""
+"""Kernels called by the C runtime give the bits of the Python runtime, and the right result."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ SPLIT = CpuSplitMatmul(mr=2, nr=16, mc=6, kc=16, nc=64, pack_a=True, pack_b=Fals
 
 
 def one_bundle(folder: Path, target: Target) -> Path:
-    """A kernel of each kind: types, packed and constant operands, gaps, several launches with a
-    workspace, several outputs, a table that is written in place."""
+    """Return a kernel of each kind: types, packed and constant operands, gaps, several launches
+    with a workspace, several outputs, a table that is written in place."""
     weights = np.random.default_rng(1).standard_normal((24, 17)).astype("f")
     specs: list[Any] = [
         kgen.Matmul(m=33, n=40, k=50, dtype="f32", epilogue=("bias", "relu")),
@@ -75,7 +75,7 @@ def path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def keys() -> list[str]:
-    """Starts of the keys of `one_bundle`, which the CPU's own target does not change."""
+    """Return the first parts of the keys in `one_bundle`, which are equal for all CPUs."""
     return [
         "matmul_33x40x50_f32",
         "matmul_9x17x24_f64",
@@ -97,7 +97,7 @@ def find(kernels: Any, start: str) -> Any:
 
 
 def inputs_of(kernel: Any) -> list[np.ndarray[Any, Any]]:
-    """Random ones; a scatter's index has places of its table, a packed operand was packed."""
+    """Return random inputs; a scatter's index is in range, and a packed operand is packed."""
     entry: KernelEntry = kernel.entry
     given = arrays(dataclasses.replace(entry.unpacked, constants=entry.constants))
     for i, p in enumerate(entry.arguments):
@@ -115,7 +115,7 @@ def expected(kernel: Any, inputs: list[np.ndarray[Any, Any]]) -> tuple[np.ndarra
 
 
 def check_files(entry: KernelEntry, folder: Path, wanted: tuple[np.ndarray[Any, Any], ...]) -> None:
-    """The outputs' files are these arrays, bit by bit, and the gaps in them were left alone."""
+    """Check that the outputs' files are these arrays bit by bit, with unchanged gaps."""
     for p, array in zip(entry.outputs, wanted, strict=True):
         found = np.frombuffer((folder / p.name).read_bytes(), array.dtype)
         assert found.nbytes == p.nbytes
@@ -150,7 +150,7 @@ def test_the_same_bits_as_python(sanitized: Driver, path: Path, start: str, tmp_
 
 
 def test_right(sanitized: Driver, path: Path, tmp_path: Path) -> None:
-    """Against numpy in f64, with nothing of kgen's between but the machine code."""
+    """The results agree with numpy in f64."""
     rng = np.random.default_rng(3)
     a, b = rng.standard_normal((33, 50), "f"), rng.standard_normal((50, 40), "f")
     bias = rng.standard_normal(40, "f")
@@ -174,7 +174,7 @@ def test_packing(sanitized: Driver, path: Path, start: str, tmp_path: Path) -> N
 
 
 def test_packing_of_blocks(sanitized: Driver, path: Path, tmp_path: Path) -> None:
-    """Blocks of 4 bits have a depth that is cut into runs."""
+    """The depth of 4-bit blocks is cut into runs."""
     check_packing(sanitized, path, "matmul_5x37x96_f32", tmp_path)
 
 
@@ -207,7 +207,7 @@ def test_packing_a_batch(
 
 
 def test_constants_in_the_bundle(sanitized: Driver, path: Path, tmp_path: Path) -> None:
-    """Calls leave them out; where the archive puts them off their lines they are copied."""
+    """Calls leave stored constants out; unaligned ones are copied."""
     stored = path.with_name("stored.kgen")
     with kgen_runtime.load(stored, device="cpu") as kernels:
         (kernel,) = kernels.values()
@@ -227,7 +227,7 @@ def test_constants_in_the_bundle(sanitized: Driver, path: Path, tmp_path: Path) 
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Kernels of dozens of tasks, and one of two launches with a workspace."""
+    """Return kernels of dozens of tasks, and one of two launches with a workspace."""
     specs: list[Any] = [
         kgen.Matmul(m=384, n=320, k=64, dtype="f32"),
         kgen.Matmul(m=24, n=32, k=40, batch=100, dtype="f32"),
@@ -243,7 +243,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("start", ["matmul_384", "matmul_24", "softmax", "matmul_5x40"])
 def test_threads(plain: Driver, raced: Driver, many: Path, start: str, tmp_path: Path) -> None:
-    """Several callers, each with workers to share or not, give what one thread gives."""
+    """Several callers at once, with and without workers, get the results of one thread."""
     with kgen_runtime.load(many, device="cpu", num_threads=1) as kernels:
         kernel = find(kernels, start)
         assert max(launch.grid[0] for launch in kernel.entry.launches) > (
@@ -303,7 +303,7 @@ def test_misuse(folder: Path, path: Path) -> None:
 def test_attention_refuses_lengths_and_pages_out_of_range(
     sanitized: Driver, tmp_path: Path
 ) -> None:
-    """Each way of calling compares them; entries of pages behind the keys may be any number."""
+    """Each way of calling checks lengths, and page numbers of valid keys only."""
     spec = kgen.Attention(q=(2, 1, 3, 8), k=(2, 1, 12, 8), page_size=4, pages=5, dtype="f32")
     path = pack([pipeline.kernel(spec, targets.find("x86-64-v3"))]).save(tmp_path / "paged.kgen")
     with kgen_runtime.load(path, device="cpu", num_threads=1) as kernels:

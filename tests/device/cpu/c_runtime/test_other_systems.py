@@ -1,5 +1,4 @@
-"""libkgen on other systems than the one that tests run on: cross-compiled by zig, and executed
-where an emulator is there."""
+"""libkgen for other systems: cross-compiled by zig, and executed if an emulator is installed."""
 
 from __future__ import annotations
 
@@ -58,7 +57,7 @@ class System:
     suffix: str = ""
 
     def command(self) -> list[str]:
-        """Words before a program. The test skips where they cannot be run."""
+        """Return the words before a program's name. Skip the test if the emulator is missing."""
         if self.targets[0].startswith("x86-64") and platform.machine() != "x86_64":
             pytest.skip(f"this CPU is {platform.machine()}")
         if self.loader:
@@ -105,7 +104,7 @@ def zig(folder: Path, *words: str) -> None:
 
 
 class Machine:
-    """A system, with programs that were compiled for it once for all test processes."""
+    """A system, and programs compiled for it once for all test processes."""
 
     def __init__(self, system: System, folder: Path, wine: Wine | None) -> None:
         self.system, self.folder, self.wine = system, folder / system.name, wine
@@ -184,7 +183,7 @@ def test_kernels_and_programs(machine: Machine, tmp_path: Path) -> None:
 
 
 def test_threads(machine: Machine, tmp_path: Path) -> None:
-    """Threads that call one kernel, each with workers, give the bits of one thread."""
+    """Threads that call one kernel, each with workers, get the results of one thread."""
     spec = kgen.Matmul(m=96, n=80, k=64, dtype="f32")
     path = kgen.build(spec, machine.system.targets[:1]).save(tmp_path / "matmul.kgen")
     rng = np.random.default_rng(0)
@@ -200,12 +199,12 @@ def test_threads(machine: Machine, tmp_path: Path) -> None:
 
 
 def lines(text: str) -> list[str]:
-    """Lines of the output, without the blank ones that end in Wine."""
+    """Return the lines of the output without blank ones, which Wine adds."""
     return [line for line in text.splitlines() if line]
 
 
 def test_the_same_verdicts(machine: Machine, folder: Path, tmp_path: Path) -> None:
-    """Mutated bundles: status and message are those of this system, word by word."""
+    """Status and message of mutated bundles are those of this system, word by word."""
     if "aarch64" in machine.system.name:
         pytest.skip("messages of another CPU name another architecture")
     mutated = [case.data for case in itertools.islice(differential.cases(7), CASES)]
@@ -224,7 +223,7 @@ def test_the_same_verdicts(machine: Machine, folder: Path, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("arch", ["aarch64", "x86_64"])
 def test_macos_links(arch: str, tmp_path: Path) -> None:
-    """A dynamic library for macOS: linked, its headers read, not run."""
+    """The dynamic library for macOS is linked and its headers are checked; it is not run."""
     amalgamate.main(str(tmp_path))
     words = ("-target", f"{arch}-macos", "-std=c99", "-O2", "-fvisibility=hidden", *WARNINGS)
     zig(tmp_path, *words, "-dynamiclib", "-rtlib=none", "kgen_all.c", "-o", "libkgen.dylib")

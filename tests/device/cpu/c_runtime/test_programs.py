@@ -1,4 +1,4 @@
-"""Programs run by the C runtime: bit by bit what the Python runtime gives, and right."""
+"""Programs run by the C runtime give the bits of the Python runtime, and the right result."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def by_python(path: Path, inputs: Mapping[str, Array] | None = None) -> tuple[Any, Any, Any]:
-    """The program's entry, random inputs, and outputs by name."""
+    """Return the program's entry, random inputs, and the Python runtime's outputs by name."""
     with kgen_runtime.load(path, device="cpu", num_threads=1) as kernels:
         program = kernels.program
         rng = np.random.default_rng(5)
@@ -83,7 +83,7 @@ def test_an_mlp(sanitized: Driver, mlp: Path, threads: int, tmp_path: Path) -> N
 
 @pytest.fixture(scope="module")
 def exact(encoder: Path) -> Any:
-    """Inputs of the model and its outputs, by onnx's reference in f64."""
+    """Return the model's inputs and outputs, by onnx's reference in f64."""
     with kgen_runtime.load(encoder, device="cpu") as kernels:
         return truth(ENCODER, kernels.program.entry)
 
@@ -102,7 +102,7 @@ def test_a_model(
 
 
 def test_states(sanitized: Driver, decoder: Path, tmp_path: Path) -> None:
-    """They live from run to run and are zero after a reset."""
+    """States keep their values from run to run, and are zero after a reset."""
     with kgen_runtime.load(decoder, device="cpu", num_threads=1) as kernels:
         program = kernels.program
         given = {"ids": np.array([[3]]), "pos": np.array([0])}
@@ -135,7 +135,7 @@ def test_sessions_at_once(
     threads: int,
     tmp_path: Path,
 ) -> None:
-    """They share weights and workers, and nothing else."""
+    """Sessions share only weights and workers."""
     for driver, path, runs, inputs in (
         (plain, encoder, 30, exact.inputs),
         (raced, mlp, 30, {"x": X}),
@@ -148,7 +148,7 @@ def test_sessions_at_once(
 
 
 def test_a_workspace_in_a_program(sanitized: Driver, tmp_path: Path) -> None:
-    """Two steps of one split product, which share its scratch memory."""
+    """Two steps run one split product and share its scratch memory."""
     split = kgen.Matmul(m=32, n=32, k=32, dtype="f32")
     kernel = pipeline.kernel(split, targets.find("native"), SPLIT.override(mc=32, split_k=2))
     assert kernel.plan.workspaces

@@ -1,4 +1,4 @@
-"""The C runtime's sources: C++, the examples of the documents, the static library."""
+"""The C runtime's sources as C++, in the examples of the documents, and as a static library."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_cpp_program(folder: Path, relu: Path, tmp_path: Path) -> None:
 def test_the_wrapper(
     flags: tuple[str, ...], folder: Path, relu: Path, mlp: Path, decoder: Path, tmp_path: Path
 ) -> None:
-    """`kgen.hpp`, with exceptions and without."""
+    """`kgen.hpp` works with exceptions and without."""
     program = tmp_path / "wrapper"
     cpp_program(folder, HERE / "wrapper.cpp", program, *flags)
     words = [str(program), str(relu), str(mlp), str(decoder)]

@@ -1,4 +1,4 @@
-"""The layer between libkgen and the system: who calls it, and what it tells of the CPU."""
+"""The layer between libkgen and the operating system: its callers, and its CPU features."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_only_the_layer_calls_the_system(path: Path) -> None:
 
 
 def supported(command: list[str], environment: dict[str, str] | None = None) -> set[str]:
-    """Features of targets that libkgen finds."""
+    """Return the features of targets that libkgen finds."""
     done = subprocess.run(
         [*command, *LLVM_FEATURES],
         capture_output=True,
@@ -65,7 +65,7 @@ def features(folder: Path) -> str:
 
 
 def test_every_feature_of_a_target_is_known() -> None:
-    """The table of the other architecture is read as text."""
+    """The other architecture's table is read as text."""
     text = (SOURCES / "cpu.c").read_text()
     known = re.findall(r'\{"(\w+)"', text)
     # SERIALIZE tells one core from another (kgen.targets.cpu.cores); no kernel needs it.
@@ -104,8 +104,8 @@ def test_the_environment_hides_features(features: str) -> None:
     ],
 )
 def test_cpuid_decides(features: str, cpu: str, has: set[str], lacks: set[str]) -> None:
-    """An emulator's CPU, whose features /proc/cpuinfo does not list; without XSAVE the system
-    saves no YMM registers."""
+    """The emulated CPU has features that /proc/cpuinfo does not list; without XSAVE there is no
+    AVX."""
     if platform.machine() != "x86_64":
         pytest.skip(f"this CPU is {platform.machine()}")
     needs.program("qemu-x86_64", "qemu-user")

@@ -1,4 +1,5 @@
-"""The choice of both runtimes on the CPU of this machine, whole and with disabled features."""
+"""Both runtimes choose the same code for the CPU of this machine, with all and with disabled
+features."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from tests.specs import relu_of
 
 @pytest.fixture(scope="module")
 def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Kernels for every CPU, and for GPUs; a program as well."""
+    """Return a bundle of kernels for every CPU and for GPUs, and of a program."""
     names = ["sm_80", "x86-64", "x86-64-v3", "x86-64-v4", "x86-64-amx", "aarch64-neon", "native"]
     spec = kgen.Matmul(m=8, n=24, k=20, dtype="f32", epilogue=("bias", "relu"))
     path = tmp_path_factory.mktemp("several") / "several.kgen"

@@ -1,8 +1,6 @@
-"""The runtime on a CPU that has AVX2 and no more: what it chooses and executes there.
-
-Under `qemu-x86_64 -cpu Haswell` an AVX-512 instruction ends the process with SIGILL. The emulator's
-CPUID tells of a Haswell; its /proc/cpuinfo is the host's.
-"""
+"""The runtime on an emulated CPU with AVX2 but without AVX-512. Under `qemu-x86_64 -cpu Haswell`
+an AVX-512 instruction ends the process with SIGILL. CPUID is that of a Haswell; /proc/cpuinfo is
+the host's."""
 
 from __future__ import annotations
 
@@ -74,8 +72,7 @@ def on_haswell(*command: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("prefix", [(AS_AVX2,), ("env", "OPENBLAS_CORETYPE=Haswell")])
 def test_nothing_beyond_avx2_is_executed(prefix: tuple[str, ...], bundle: str) -> None:
-    """With features disabled, and without: CPUID tells of the emulator's CPU, where /proc/cpuinfo
-    shows the host's."""
+    """The runtime trusts CPUID rather than /proc/cpuinfo, with all and with disabled features."""
     done = on_haswell(*prefix, bundle)
     assert done.returncode == 0, done.stderr
     worst = json.loads(done.stdout)

@@ -1,4 +1,4 @@
-"""The CPU of this machine: what is read of it, and kernels for it."""
+"""The CPU of this machine: its detected features, and kernels for it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_native_is_this_machine() -> None:
 
 
 def test_kernels_for_this_machine() -> None:
-    """Every kernel that is built for `native` is executed here, and right."""
+    """Every kernel that is built for `native` runs here with the right result."""
     report = verify(kgen.build(SPECS, ["native"]))
     assert [result.status for result in report.kernels] == ["passed"] * len(SPECS)
     assert {result.executed_on for result in report.kernels} == {CpuBackend().info.name}
@@ -63,7 +63,7 @@ def test_a_program_for_this_machine(tmp_path: Path) -> None:
 
 @pytest.fixture
 def whole_cpu() -> Iterator[Cpu]:
-    """The CPU with features that the environment disables."""
+    """Return the CPU, including features that the environment disables."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv(settings.DISABLED_CPU_FEATURES, raising=False)
         yield describe()

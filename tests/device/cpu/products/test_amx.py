@@ -1,4 +1,4 @@
-"""Products on AMX tiles: on this CPU if it has them, else in the emulator."""
+"""Products on AMX tiles, on this CPU if it has AMX, else in the emulator."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def planned(spec: Matmul, schedule: AmxMatmul | None = None) -> AmxPlan:
 
 
 def check_tiles(spec: Matmul, schedule: AmxMatmul) -> None:
-    """Verify a kernel; in the emulator without machine code, which `check` assembles for the other
+    """Verify a kernel. The emulator needs no machine code; `check` assembles the other
     schedules."""
     kind = pipeline.kernel if needs.executed([AMX.name]) else text_only
     check_kernel(kind(spec, AMX, with_sharing(spec, AMX, schedule)))
@@ -42,8 +42,8 @@ def check_tiles(spec: Matmul, schedule: AmxMatmul) -> None:
 
 @pytest.mark.parametrize("layout", list(Layout))
 def test_one_task(layout: Layout) -> None:
-    """A single task packs B for itself: whole tiles, and all edges at once; chosen blocks and small
-    ones."""
+    """A single task packs B itself: whole tiles and all edges, with chosen and with small
+    blocks."""
     for m, n, k in ((32, 64, 64), (33, 41, 75), (17, 10, 3)):
         spec = bf16(m, n, k, layout=layout, epilogue=(Epilogue.BIAS,))
         assert len(planned(spec).launches) == 1
@@ -53,7 +53,7 @@ def test_one_task(layout: Layout) -> None:
 
 @pytest.mark.parametrize("layout", list(Layout))
 def test_several_tasks(layout: Layout) -> None:
-    """A launch before them packs B for all."""
+    """A launch before the tasks packs B for all of them."""
     for m, n, k in ((96, 90, 64), (100, 75, 101)):
         spec = bf16(m, n, k, layout=layout, lda=110, ldb=120)
         found = planned(spec, TILES)
@@ -64,7 +64,7 @@ def test_several_tasks(layout: Layout) -> None:
 
 @pytest.mark.parametrize("layout", [Layout.NN, Layout.NT])
 def test_batches(layout: Layout) -> None:
-    """Each with a B of its own, which one task or a launch packs, and all with the same."""
+    """Batch elements have their own B, packed by a task or by a launch, or share one."""
     for stride in (None, 0):
         spec = bf16(20, 40, 40, batch=3, layout=layout, batch_stride_b=stride)
         assert len(planned(spec, TILES).launches) == (1 if stride is None else 2)
@@ -74,7 +74,7 @@ def test_batches(layout: Layout) -> None:
 
 @pytest.mark.parametrize("k", [32, 64, 96, 192, 480])
 def test_rows_that_each_step_finishes(k: int) -> None:
-    """Each step finishes rows of the register tile before: from all 32 in the only step to one per
+    """Each step finishes some rows of the previous register tile: one row, or all 32 in the only
     step."""
     spec = bf16(96, 64, k, epilogue=(Epilogue.RESIDUAL, Epilogue.GELU), beta=-1.0, alpha=0.5)
     for kc in {k, 32 * -(-k // 64)}:
@@ -83,7 +83,7 @@ def test_rows_that_each_step_finishes(k: int) -> None:
 
 @pytest.mark.parametrize("k", [64, 160])
 def test_copies_of_a(k: int) -> None:
-    """A is multiplied where it lies, or copied as it is loaded for the first panel of B."""
+    """A is read in place, or copied while the first panel of B is multiplied."""
     spec = bf16(100, 100, k)
     for pack_a in (0, 1):
         schedule = TILES.override(pack_a=pack_a)
@@ -142,8 +142,8 @@ def test_b_is_not_packed_beside_the_products_where_some_would_be_left_out() -> N
 
 @pytest.mark.parametrize("band_groups", [1, 4, 16])
 def test_who_packs(band_groups: int) -> None:
-    """A launch, and tasks of several blocks of rows, which pack all of B each; every two of three
-    fields in all combinations."""
+    """B is packed by a launch, or completely by each task of several blocks of rows; all pairs
+    of values of the fields occur."""
     for packer, launches in ((0, 2), (1, 1)):
         spec, in_workspace = bf16(100, 70, 70), packer ^ (band_groups == 4)
         fields = {"packer": packer, "band_groups": band_groups, "a_in_workspace": in_workspace}
@@ -164,7 +164,7 @@ def test_refused_ways_of_packing() -> None:
 
 @pytest.mark.parametrize("k", [64, 50])
 def test_tasks_in_any_order(k: int) -> None:
-    """Tasks of the same rows share a call's copy or pack of them; other calls have their own."""
+    """Tasks of the same rows of one call share a packed copy of them."""
     spec = bf16(128, 128, k, out_dtype=DType.F32)
     schedule = TILES.override(nc=32)
     plan = planned(spec, schedule)
@@ -224,7 +224,7 @@ def test_a_large_b_is_fetched_a_panel_ahead(mc: int) -> None:
 
 @pytest.mark.parametrize("m", [1, 16, 17, 31])
 def test_few_rows(m: int) -> None:
-    """Tile registers of as many rows as there are: nothing is padded."""
+    """Tile registers are configured with as many rows as the product has."""
     spec = bf16(m, 80, 100, constant=(ConstantOperand.B,), epilogue=(Epilogue.BIAS, Epilogue.SILU))
     check_tiles(spec, TILES.override(mr=16 if m <= 16 else 32, pack_b=0))
 
@@ -261,13 +261,13 @@ def test_bytes(out: DType, layout: Layout) -> None:
 
 @pytest.mark.parametrize("out", [DType.S8, DType.BF16, DType.F16])
 def test_a_last_panel_that_ends_in_one_lane(out: DType) -> None:
-    """LLVM makes a store of four bytes of a masked one that narrows, if it sees a mask of one lane:
-    columns past N stay as they are."""
+    """LLVM turns a masked narrowing store with one lane into a store of four bytes; columns past
+    N must not change."""
     for n in (49, 81):
         check(Matmul(m=64, n=n, k=128, dtype=DType.S8, out_dtype=out), AMX)
 
 
 def test_subnormal_results_are_zero_as_products_make_them() -> None:
-    """Rounded by VCVTNEPS2BF16, which AVX512-BF16 brings; other types do not ask for it."""
+    """Results are rounded by VCVTNEPS2BF16 of AVX512-BF16, which only bf16 requires."""
     assert "avx512_bf16" in planned(bf16(32, 32, 32)).features
     assert "avx512_bf16" not in planned(bf16(32, 32, 32, out_dtype=DType.F32)).features

@@ -1,4 +1,4 @@
-"""Attention on this CPU: every option and remainder, against the scalar reference."""
+"""Attention on this CPU: every option and every remainder, against the scalar reference."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_options_and_remainders(name: str) -> None:
 )
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
 def test_blocks(fields: dict[str, int], dtype: str) -> None:
-    """Blocks that end within a tile, a vector and the keys; V copied and not."""
+    """Blocks end inside a tile, a vector and the keys; V is copied or read in place."""
     spec = attention(
         19, 45, 12, heads=4, kv_heads=2, batch=2, out=20, dtype=dtype, **BOTTOM, kv_length=True
     )
@@ -100,7 +100,7 @@ def test_blocks(fields: dict[str, int], dtype: str) -> None:
 @pytest.mark.parametrize("pack_k", [0, 1])
 @pytest.mark.parametrize("target", [V3, "x86-64-v4", "aarch64-neon"])
 def test_all_keys_in_one_block(target: str, pack_k: int, fields: dict[str, Any]) -> None:
-    """Nothing is rescaled, and rows without a key give zeros."""
+    """With one block nothing is rescaled, and rows without a key give zeros."""
     spec = attention(9, 13, 12, heads=4, kv_heads=2, batch=3, lse=True, **fields)
     check(spec, target, **(SMALL | {"pack_v": 0, "pack_k": pack_k}))
 
@@ -109,8 +109,8 @@ def test_all_keys_in_one_block(target: str, pack_k: int, fields: dict[str, Any])
 @pytest.mark.parametrize("pack_v", [0, 1])
 @pytest.mark.parametrize(("size", "block_k"), [(16, 16), (8, 32), (64, 24), (1, 16)])
 def test_pages(size: int, block_k: int, pack_v: int, window: int | None) -> None:
-    """Pages shorter and longer than a block of keys, and a block that begins inside a page; pages
-    that batch elements share, and numbers of no page behind the last valid key."""
+    """Pages are shorter or longer than a block of keys; blocks begin inside a page; batch
+    elements share pages; page numbers after the last valid key are out of range."""
     spec = attention(
         3, 64, 13, heads=4, kv_heads=2, batch=3, out=9, page_size=size, pages=100 // size,
         window=window, **BOTTOM,
@@ -130,7 +130,7 @@ def test_pages_by_other_vectors(target: str) -> None:
 
 @pytest.mark.parametrize("length", [127, 128, 129, 130, 256])
 def test_boundaries_of_pages(length: int, tmp_path: Path) -> None:
-    """Attend to a key more or less than a page has, with NaN in rows that hold no valid key."""
+    """A query attends to one key more or less than a page holds; unused rows hold NaN."""
     spec = attention(1, 256, 8, batch=2, page_size=128, pages=5)
     bundle.pack([built(spec, V3, block_q=1, block_k=64, mr=1, nv=1, pack_v=0)]).save(
         tmp_path / "attention.kgen"
@@ -154,7 +154,7 @@ def test_boundaries_of_pages(length: int, tmp_path: Path) -> None:
 
 
 def test_pages_that_are_none_are_refused_at_the_call(tmp_path: Path) -> None:
-    """The table is checked once for a prepared call, which reads the nearest page later."""
+    """A prepared call checks the table once; if it changes later, the nearest page is read."""
     spec = attention(1, 32, 8, batch=2, page_size=8, pages=6)
     bundle.pack([built(spec, V3, **SMALL)]).save(tmp_path / "attention.kgen")
     kernels = kgen_runtime.load(tmp_path / "attention.kgen")
@@ -250,7 +250,8 @@ ODD = (
 @pytest.mark.parametrize("number", range(len(ODD)))
 @pytest.mark.parametrize(("pack_k", "pack_v"), [(1, 1), (1, 0), (0, 1)])
 def test_dot_products(number: int, pack_k: int, pack_v: int) -> None:
-    """The last pair of an odd number is half a pair; V by multiply-adds or in pairs of keys."""
+    """An odd number of elements ends with half a pair; V is multiplied with or without pairs of
+    keys."""
     spec = dataclasses.replace(ODD[number], dtype="bf16", out_dtype=None, mask_dtype=None)
     check(spec, BF16, **(DOTS | {"pack_k": pack_k, "pack_v": pack_v}))
 
@@ -258,7 +259,8 @@ def test_dot_products(number: int, pack_k: int, pack_v: int) -> None:
 @pytest.mark.parametrize("dtype", ["f32", "f16"])
 @pytest.mark.parametrize(("target", "block_k"), [(V3, 24), ("x86-64-v4", 32), ("aarch64-neon", 8)])
 def test_inner_products(dtype: str, target: str, block_k: int) -> None:
-    """Scores of as many keys as a vector has lanes, and of powers of two behind them."""
+    """Scores are computed for a vector's lanes of keys, then for remaining keys by powers of
+    two."""
     fields: dict[str, Any] = {"kv_length": True, "mask": (5, 45), "lse": True, **BOTTOM}
     spec = attention(5, 45, 21, heads=4, kv_heads=2, batch=2, dtype=dtype, **fields)
     check(spec, target, **(SMALL | {"block_k": block_k, "pack_v": 0, "pack_k": 0}))
@@ -324,7 +326,7 @@ def test_verification_finds_dot(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_last_value_of_an_odd_number_is_no_pair(tmp_path: Path) -> None:
-    """Infinity times the weight 0 of a missing key would be NaN."""
+    """The weight 0 of a missing key must not be multiplied by infinity."""
     needs.cpu(BF16)
     spec = attention(1, 3, 8, dtype="bf16", out_dtype="f32")
     bundle.pack([built(spec, BF16, **DOTS)]).save(tmp_path / "attention.kgen")
@@ -451,7 +453,7 @@ def test_candidates_are_legal_and_ranked() -> None:
 
 
 def test_reads_from_memory_do_not_hide_arithmetic() -> None:
-    """A decoder's time is that of reading K and V and of its arithmetic, which is least."""
+    """The predicted time of a decoder's step is reading K and V plus a little arithmetic."""
     target = dataclasses.replace(targets.find(BF16), device="Zen 5")
     for dtype in ("f32", "bf16"):
         spec = attention(1, 2048, 128, heads=32, kv_heads=32, dtype=dtype)

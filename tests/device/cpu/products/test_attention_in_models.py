@@ -53,14 +53,14 @@ MODELS = {
 
 
 def compiled(model: onnx.ModelProto, tmp_path: Path) -> CompiledModel:
-    """The model with every attention as one kernel."""
+    """Compile the model with every attention as one kernel."""
     onnx.save(model, tmp_path / "model.onnx")
     return kgen.compile_model(model, [needs.cpu(V3).name])
 
 
 @pytest.fixture
 def one_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Attention is predicted to take no time."""
+    """Make predictions in which attention takes no time."""
     from kgen.targets.cpu import CpuFamily
 
     monkeypatch.setattr(
@@ -85,7 +85,7 @@ def test_models_run(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("one_kernel")
 def test_products_of_16_bits(tmp_path: Path) -> None:
-    """Weights are rounded to bf16 in a product of their own."""
+    """Weights are rounded to bf16, and multiplied by V in a separate product."""
     model, _ = MODELS["mask"]
     onnx.save(model, tmp_path / "model.onnx")
     made = kgen.compile_model(model, [needs.cpu(V3).name], products="bf16").bundle
@@ -124,7 +124,7 @@ def test_a_wrong_step_is_found(name: str, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_targets_of_one_compilation() -> None:
-    """Each has a form of its own: one kernel on sm_80, its steps on Vulkan for CPUs."""
+    """Each target has its own form: one kernel on sm_80, separate steps on Vulkan for CPUs."""
     model, _ = MODELS["mask"]
     names = ["sm_80", "vulkan1.3+cpu", V3]
     made = kgen.compile_model(model, names)
@@ -158,8 +158,8 @@ def test_explanation(
 
 
 def decoder(queries: int, rows: int) -> tuple[onnx.ModelProto, dict[str, str]]:
-    """Two layers of packed QKV and GroupQueryAttention, with caches of some rows and lengths from a
-    mask of all rows, as onnxruntime-genai writes them; and the states."""
+    """Return two layers of packed QKV and GroupQueryAttention, as onnxruntime-genai writes them,
+    and the names of the states. Lengths come from a mask of all rows."""
     m, (heads, few, size) = Maker(opset=21), (4, 2, 16)
     width, states = heads * size, dict[str, str]()
     x = m.input("x", (1, queries, width))
@@ -183,7 +183,7 @@ def decoder(queries: int, rows: int) -> tuple[onnx.ModelProto, dict[str, str]]:
 
 
 def test_a_decoder_of_onnx_runtime_step_by_step() -> None:
-    """A prompt and three steps with one cache, against all rows at once by the definition."""
+    """A prompt and three steps with one cache give the results of all rows at once."""
     rows, prompt = 12, 5
     x = np.random.default_rng(3).standard_normal((1, prompt + 3, 64)).astype(np.float32)
 

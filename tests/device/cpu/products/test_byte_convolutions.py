@@ -53,14 +53,14 @@ CASES = {
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_edges(name: str) -> None:
-    """Each target has half of the cases by its own schedule, and the others in small blocks."""
+    """On each target, half of the cases use the chosen schedule and half use small blocks."""
     check_in_turn(name, CASES, lambda spec: small(name, spec))
 
 
 def check_in_turn(
     name: str, cases: Mapping[str, Conv2d], other: Callable[[Conv2d], Schedule]
 ) -> None:
-    """Half of the cases, which depend on the target, have another schedule than their own."""
+    """Verify a case; half of the cases, others on each target, use the given schedule."""
     if name in ARM:
         require_qemu()
     found, turn = target(name), TARGETS.index(name)
@@ -69,8 +69,8 @@ def check_in_turn(
 
 
 def small(name: str, spec: Conv2d) -> Schedule:
-    """Blocks of K that begin and end inside of segments. AMX packs rows with all of K, and its last
-    block of rows is no shorter than a tile."""
+    """Return a schedule whose blocks of K begin and end inside of segments. AMX packs rows with
+    all of K, and its last block of rows is no shorter than a tile."""
     schedule = BLOCKS[name]
     if name == "x86-64-amx" and spec.product.m % 16:
         schedule = schedule.override(mc=rounded(spec.product.m, 16))
@@ -122,7 +122,7 @@ DEPTHWISE = {
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_edges_of_depthwise_kernels(name: str) -> None:
-    """Each target has half of the cases in narrow tiles, and the others in those of the model."""
+    """On each target, half of the cases use narrow tiles and half use the chosen ones."""
     found = target(name)
     chosen = [FAMILY.choose(spec, found) for spec in DEPTHWISE.values()]
     assert {schedule.mainloop for schedule in chosen} == {"depthwise"}
@@ -131,7 +131,7 @@ def test_edges_of_depthwise_kernels(name: str) -> None:
 
 @pytest.mark.parametrize("name", X86[:-1])
 def test_the_emulator_multiplies_channels_as_the_cpu_does(name: str) -> None:
-    """Also the largest products."""
+    """The largest products occur, too."""
     spec = DEPTHWISE["several tiles, stride 2"]
     kernel = pipeline.kernel(spec, here(name))
     generator = np.random.default_rng(0)
@@ -204,7 +204,7 @@ def test_verification_sees_a_fault_of_a_depthwise_kernel(name: str) -> None:
 
 
 def assert_seen(kernel: BuiltKernel, pattern: str, replacement: str) -> None:
-    """Verification fails if the kernel's text is changed."""
+    """Check that verification fails if the kernel's text is changed."""
     text, count = re.subn(pattern, replacement, kernel.source.text)
     assert count == 1, f"{pattern} is not in the kernel"
     source = dataclasses.replace(kernel.source, text=text)

@@ -1,4 +1,4 @@
-"""Products of s8 on every CPU target: sums are exact, whatever multiplies them."""
+"""Products of s8 on every CPU target have exact sums, by any instruction."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def product(m: int, n: int, k: int, **fields: Any) -> Matmul:
 
 
 def cases(layout: Layout) -> list[Matmul]:
-    """Whole and cut groups and runs of K, padded rows, a batch that shares B, every output."""
+    """Return cases with whole and partial groups and runs of K, padded rows, a batch that shares
+    B, and every output type."""
     finished: dict[str, Any] = {"scales": tuple(Scale), "epilogue": (Epilogue.BIAS, Epilogue.RELU)}
     return [
         product(7, 41, 64, layout=layout),
@@ -47,8 +48,8 @@ def cases(layout: Layout) -> list[Matmul]:
 @pytest.mark.parametrize("layout", list(Layout))
 @pytest.mark.parametrize("name", X86)
 def test_x86(name: str, layout: Layout) -> None:
-    """Run in the emulator if the CPU lacks the instructions. Each case has half of the layouts on a
-    target, and the other half on the next target."""
+    """The emulator runs instructions that the CPU lacks. A target runs half of a case's layouts,
+    the next target the other half."""
     found = target(name)
     turn = X86.index(name) + (layout in (Layout.NN, Layout.TT))
     for i, spec in enumerate(cases(layout)):
@@ -67,7 +68,7 @@ def test_under_qemu(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*X86, "aarch64-neon+dotprod"])
 def test_in_register_transposes_of_a(name: str) -> None:
-    """Packed 16 x 16 at a time, the last ones overlapping: in one block and in several."""
+    """A is transposed 16 x 16 at a time; the last transposes overlap. K is one block or several."""
     if name.startswith("aarch64"):
         require_qemu()
     found = target(name)
@@ -78,7 +79,7 @@ def test_in_register_transposes_of_a(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*X86, "aarch64-neon+dotprod"])
 def test_inner_products(name: str) -> None:
-    """Skinny GEMMs with contiguous k: a remainder of k, tiles with edges, k in blocks."""
+    """Skinny GEMMs with contiguous K: remainders of K and of tiles, and several blocks of K."""
     if name not in X86:
         require_qemu()
     found = target(name)
@@ -107,8 +108,8 @@ def test_packed_ahead(name: str) -> None:
 
 
 def test_the_largest_sums_do_not_saturate() -> None:
-    """Four products of -128 by -128 leave 16 bits, which VPMADDUBSW would cut off, and with 128
-    added to B they are the largest that VPDPBUSD adds up."""
+    """Products of -128 by -128 exceed the 16 bits of VPMADDUBSW, and are the largest for
+    VPDPBUSD."""
     a, b = np.full((2, 4096), -128, np.int8), np.full((4096, 17), -128, np.int8)
     a[1], b[:, 1] = 127, 127
     names = executed(("x86-64", "x86-64-v3", "x86-64-v3+vnni", "x86-64-v4", *WIDE))
@@ -165,8 +166,7 @@ def test_several_threads(name: str) -> None:
     ("name", "m"), [("x86-64-v3", 3), ("x86-64-v3", 7), ("x86-64-v4", 13), ("x86-64-v4+vnni", 13)]
 )
 def test_streams_that_are_packed(name: str, m: int) -> None:
-    """Rows of B that meet in a cache set; rows and columns that are no multiple of a tile's, nor K
-    of a block's."""
+    """Rows of B map to one cache set; M, N and K are no multiples of tiles and blocks."""
     on, spec = here(name), product(m, 1051, 1036, ldb=2048)
     for packs_b in (0, 1):
         check(spec, on, best_of(spec, on, "dot", pack_b=packs_b, kc=256))

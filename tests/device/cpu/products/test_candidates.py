@@ -1,4 +1,4 @@
-"""Candidates of the space of schedules, executed: a seeded sample of all types and main loops."""
+"""A seeded sample of schedule candidates of all types and main loops is executed."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def drawn_winograd(random: Random) -> Conv2d:
 def sampled(
     random: Random, target: Target, mainloop: str
 ) -> tuple[Matmul | Conv2d, BlockedMatmul] | None:
-    """Return a random candidate of a main loop; None if no product that is drawn has one."""
+    """Return a random candidate of a main loop; None if no drawn product has one."""
     for _ in range(DRAWS):
         spec = drawn_winograd(random) if mainloop == "winograd" else drawn(random, target)
         if spec is None:

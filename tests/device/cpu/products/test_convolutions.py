@@ -1,4 +1,4 @@
-"""Convolutions on this CPU: windows packed from images, against the reference at their edges."""
+"""Convolutions on this CPU against the reference, mostly at the edges of images."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ BLOCKED = ("dilation 3", "64 channels", "dilation of rows", "four groups", "oihw
 
 @pytest.mark.parametrize("name", BLOCKED)
 def test_blocks_of_k_cut_segments(name: str) -> None:
-    """Blocks of K begin and end inside of segments, and blocks of rows inside of images."""
+    """Blocks of K begin and end inside segments, and blocks of rows inside images."""
     check(EDGES[name], kc=24, mc=6, mr=6, nr=8)
 
 
@@ -227,7 +227,7 @@ def test_dtypes_of_depthwise_kernels(name: str, dtype: str) -> None:
 
 @pytest.mark.parametrize("tile", [1, 4])
 def test_tiles_of_depthwise_kernels(tile: int) -> None:
-    """Tiles at both ends of a row, in between, and a remainder of a tile."""
+    """Tiles at both ends of a row, whole ones in between, and a partial one."""
     check(DEPTHWISE["several tiles, stride 2"], tile=tile, task=3)
 
 
@@ -256,7 +256,7 @@ def test_blocks_of_depthwise_kernels(name: str, columns: int, channels: int) -> 
     "name", ["dilation 3, stride 2", "three axes", "16 outputs for each channel"]
 )
 def test_depthwise_kernels_that_prefetch_far_ahead(name: str) -> None:
-    """Most of the prefetched rows are behind the last image."""
+    """Most prefetched rows are past the last image."""
     check(DEPTHWISE[name], prefetch=9)
 
 
@@ -304,7 +304,7 @@ def test_fields_of_depthwise_kernels_that_are_not_taken(
 
 
 def test_instructions_of_depthwise_kernels_are_few() -> None:
-    """Each output whose window reaches over an end of a row has instructions of its own."""
+    """Outputs whose window overlaps the padding at an end of a row have code of their own."""
     found = targets.find(V3)
     wide = depthwise((1, 12, 1, 400), 1, 51, padding=(0, 25), dtype="f16")
     plan = pipeline.plan(wide, found)
@@ -322,7 +322,7 @@ def test_instructions_of_depthwise_kernels_are_few() -> None:
 
 @pytest.mark.parametrize("mainloop", ["blis", "ahead"])
 def test_products_of_packed_windows_of_channels(mainloop: str) -> None:
-    """The main loops that pack windows can be asked for where there is a depthwise kernel."""
+    """A user can select a main loop that packs windows instead of the depthwise kernel."""
     spec = depthwise((1, 5, 4, 5), 3, 3, padding=1)
     plan = pipeline.plan_with(spec, targets.find(V3), {"mainloop": mainloop})
     assert plan.schedule.mainloop == mainloop
@@ -379,7 +379,7 @@ def test_faults_of_blocks_of_channels_are_seen(pattern: str, text: str) -> None:
 
 
 def test_models_convolve_channels(tmp_path: Path) -> None:
-    """Weights of a depthwise convolution are not packed."""
+    """Weights of a depthwise convolution are not prepacked."""
     pytest.importorskip("onnx")
     from onnx.reference import ReferenceEvaluator
 
@@ -418,7 +418,8 @@ def test_constant_weights_of_groups(weight_layout: Any, kernel: int) -> None:
 
 
 def test_models_pack_the_weights_of_groups(tmp_path: Path) -> None:
-    """In a model, the weights of all groups are one matrix, whose columns are groups in turn."""
+    """In a model, the weights of all groups become one matrix; each group is some of its
+    columns."""
     pytest.importorskip("onnx")
     from onnx.reference import ReferenceEvaluator
 
@@ -435,7 +436,7 @@ def test_models_pack_the_weights_of_groups(tmp_path: Path) -> None:
 
 
 def test_models_scale_the_pixels_of_a_convolution(tmp_path: Path) -> None:
-    """A number for each pixel, not for each channel, is no operand of a convolution's epilogue."""
+    """An epilogue has operands per channel; a factor per pixel needs a kernel of its own."""
     pytest.importorskip("onnx")
     from onnx.reference import ReferenceEvaluator
 
@@ -452,7 +453,7 @@ def test_models_scale_the_pixels_of_a_convolution(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("outputs", [4, 68])
 def test_pixels_of_groups_in_every_main_loop(outputs: int) -> None:
-    """Groups of single pixels are a batch of products, each with a bias of its own."""
+    """A grouped 1x1 convolution is a batch of products, each with its own bias."""
     spec = conv(
         (1, 24, 3, 5), (outputs, 6, 1, 1), groups=4, weight_layout="hwio", epilogue=("bias",)
     )
@@ -493,7 +494,7 @@ def test_every_target_has_a_schedule_for_its_dtypes(target: str, constant: Any) 
 
 
 def test_single_pixels_are_a_matmul() -> None:
-    """A convolution of single pixels has the machine code of the matmul, but for its name."""
+    """A 1x1 convolution has the machine code of the matmul, except for its name."""
     spec = kgen.Conv2d(input=(2, 24, 5, 7), weights=(8, 24, 1, 1), dtype="f32")
     found = targets.find(V3)
     texts = [pipeline.source(pipeline.plan(each, found)).text for each in (spec, spec.product)]
@@ -584,7 +585,7 @@ def test_verification_sees_a_fault_of_mapped_rows(name: str) -> None:
 
 
 def test_verification_sees_segments_that_begin_with_the_block() -> None:
-    """A segment longer than the padding behind rows is written into the row above."""
+    """A segment that is longer than the padding after a row overwrites the row above."""
     pattern = r"(%ws\.start = call i64 @llvm\.smax\.i64\(i64) %ws\.begins"
     assert_seen(conv((1, 23, 3, 4), (8, 23, 3, 3), padding=1), pattern, r"\1 0")
 
@@ -592,7 +593,7 @@ def test_verification_sees_segments_that_begin_with_the_block() -> None:
 def assert_seen(
     spec: Conv2d, pattern: str, replacement: str, fields: dict[str, int] | None = None
 ) -> None:
-    """Verification fails if the kernel's text is changed."""
+    """Check that verification fails if the kernel's text is changed."""
     fields = {"kc": 24, "mc": 8, "mr": 4, "nr": 8} if fields is None else fields
     kernel = pipeline.assembled(pipeline.plan_with(spec, needs.cpu(V3), fields))
     text, count = re.subn(pattern, replacement, kernel.source.text)

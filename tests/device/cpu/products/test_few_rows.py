@@ -1,4 +1,4 @@
-"""Skinny GEMMs of 1 to 16 rows: every number of rows, in all layouts, alone and in a batch."""
+"""Skinny GEMMs with M from 1 to 16, in all layouts, alone and in a batch."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tests.open_devices import verify
 @pytest.mark.parametrize("layout", list(Layout), ids=lambda layout: layout.value)
 @pytest.mark.parametrize("dtype", [DType.F32, DType.BF16, DType.S8], ids=lambda dtype: dtype.value)
 def test_every_number_of_rows(dtype: DType, layout: Layout, name: str) -> None:
-    """Odd ones alone, even ones in a batch of two; columns and k that no vector divides. A number
-    has half of the layouts on a target, and the other half on the next target: one with A
-    transposed, one without."""
+    """Odd M alone, even M in a batch of two; N and K are no multiples of a vector. A target runs
+    half of the layouts of each M, the next target the other half; each half has A transposed and
+    not transposed."""
     turn = LEVELS.index(name) + layout.b_transposed
     shapes = [
         Matmul(m=m, n=37, k=19, dtype=dtype, layout=layout, batch=2 - m % 2)

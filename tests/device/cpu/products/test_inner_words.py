@@ -1,4 +1,4 @@
-"""Inner products of bf16 where there are none of pairs: words of two elements along K."""
+"""Inner products of bf16 on CPUs without AVX512-BF16, two elements along K (a word) at a time."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.device.cpu.cpu_support import best_of, check, here, require_qemu, tar
 
 @pytest.mark.parametrize("name", ["x86-64", "x86-64-v3", "x86-64-v4", "aarch64-neon"])
 def test_words_along_k(name: str) -> None:
-    """Whole steps, the rest of them, one element and an odd one left over; rows that begin in the
-    middle of a word; fewer rows than columns, and more; K in one block and in several."""
+    """K ends with a partial step, one word and half a word; rows begin inside a word; M is less
+    or more than N; K is one block or several."""
     if name.startswith("aarch64"):
         require_qemu()
     found = target(name) if name.startswith("aarch64") else here(name)

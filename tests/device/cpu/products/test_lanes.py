@@ -1,4 +1,4 @@
-"""Skinny GEMMs whose rows of B are interleaved within lanes, by every instruction."""
+"""Skinny GEMMs that interleave rows of B within lanes, by every instruction."""
 
 from __future__ import annotations
 

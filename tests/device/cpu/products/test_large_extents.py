@@ -1,4 +1,4 @@
-"""Products whose K or batch is larger than a GPU's grid or its indices take."""
+"""Products whose K or batch exceeds the limits of a GPU's grid or of 32-bit indices."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_large_extents(fields: dict[str, Any]) -> None:
 
 
 def test_sums_of_a_long_k() -> None:
-    """Small whole numbers, whose sum numpy has exactly."""
+    """Numpy's sums of small whole numbers are exact."""
     rng = np.random.default_rng(0)
     a, b = (rng.integers(-3, 4, shape).astype(np.float32) for shape in ((3, K), (K, 7)))
     out = np.zeros((3, 7), np.float32)

@@ -83,7 +83,8 @@ def test_limbs(name: str, b_dtype: BType) -> None:
 
 
 def fetched(spec: Matmul, on: Target, schedule: LimbsMatmul) -> list[int]:
-    """Bytes from what a turn reads of a panel to each line that it fetches."""
+    """Return, for each line that a step prefetches, its distance in bytes from what the step
+    reads."""
     text = pipeline.source(pipeline.plan(spec, on, schedule)).text
     found = re.findall(r"\.ahead\.\d+ = getelementptr i8, ptr %n\d+\.turn, i64 (\d+)", text)
     assert len(found) == text.count("call void @llvm.prefetch")
@@ -97,7 +98,7 @@ def kernel(tmp_path: Path, spec: Matmul, b: Any, on: Target) -> Any:
 
 @pytest.mark.parametrize(("name", "b_dtype"), PAIRS)
 def test_numbers_of_any_size(tmp_path: Path, name: str, b_dtype: BType) -> None:
-    """A block's numbers share an exponent, not a row's; what has no limbs is multiplied in f32."""
+    """A block along K shares an exponent; rows with NaN or infinity are multiplied in f32."""
     on = here(name)
     assert limb_dot(weights(b_dtype, m=1, n=1, k=1), on) is not None
     rng = np.random.default_rng(0)
@@ -135,7 +136,7 @@ def test_numbers_of_any_size(tmp_path: Path, name: str, b_dtype: BType) -> None:
 
 @pytest.mark.parametrize(("name", "b_dtype"), PAIRS)
 def test_integers_are_exact(tmp_path: Path, name: str, b_dtype: BType) -> None:
-    """Sums that fit f32 are right to the last digit, each limb taking part."""
+    """Sums that fit f32 are exact, and use every limb."""
     rng = np.random.default_rng(1)
     spec = weights(b_dtype, m=3, n=37, k=130)
     numbers = rng.integers(-8, 8, (37, 130)).astype(np.int8)
@@ -193,8 +194,8 @@ def test_schedules_that_do_not_fit() -> None:
 
 
 def test_long_rows_fit_the_stack() -> None:
-    """The longest K that there is, and rows beside each other as there is room; s8 whose limbs have
-    none are multiplied otherwise."""
+    """The longest supported K, with as many rows as fit; other main loops multiply s8 whose
+    limbs do not fit."""
     for name, types in TYPES.items():
         for b_dtype in types:
             longest = 65536 if b_dtype is BType.S4 else MOST_K

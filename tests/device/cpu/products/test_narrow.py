@@ -1,4 +1,4 @@
-"""Products of f32 with a narrower B, in every kernel that reads one, against the reference."""
+"""Products of f32 by a narrower B, in every main loop that supports one, against the reference."""
 
 from __future__ import annotations
 
@@ -87,7 +87,8 @@ def test_narrow_weights(name: str, b_dtype: BType) -> None:
 
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
 def test_a_large_matrix_in_small(name: str) -> None:
-    """The schedules of those that come from memory: streams of rows of B, and blocks of K."""
+    """Schedules that are chosen for a B in memory (streams of rows, blocks of K) run on a small
+    one."""
     on = here(name)
     for b_dtype in (DType.BF16, DType.S8):
         spec = Matmul(m=2, n=5 * 32 + 7, k=71, dtype=DType.F32, b_dtype=b_dtype)
@@ -104,7 +105,7 @@ def test_a_large_matrix_in_small(name: str) -> None:
 
 
 def test_scales_at_the_ends_of_f32(tmp_path: Path) -> None:
-    """A scale belongs to its column alone, however large or small it is."""
+    """A very large or small scale changes its own column alone."""
     spec = Matmul(
         m=2, n=37, k=45, dtype=DType.F32, b_dtype=DType.S8, epilogue="x * scale",
         constant=(ConstantOperand.B,),
@@ -122,7 +123,7 @@ def test_scales_at_the_ends_of_f32(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("name", "count"), [("x86-64-v3", 8), ("x86-64-v4", 16)])
 @pytest.mark.parametrize("k", [75, 64])
 def test_bf16_by_prepacked_pairs_in_blocks_of_k(name: str, count: int, k: int) -> None:
-    """A is widened as it is packed; the last block of an odd K ends with half a pair."""
+    """A is widened while it is packed; an odd K ends with half a pair."""
     found = here(name)
     schedule = CpuMatmul(mr=3, nr=2 * count, mc=6, kc=32, nc=6 * count, pack_a=True, pack_b=False)
     for out, layout in ((None, Layout.NN), (DType.F32, Layout.NT)):
@@ -136,7 +137,7 @@ def test_bf16_by_prepacked_pairs_in_blocks_of_k(name: str, count: int, k: int) -
 
 
 def test_prepacked_weights_are_given_as_they_are(tmp_path: Path) -> None:
-    """Bits of bf16 and infinities of A pass; a constant of another type is refused."""
+    """Packing keeps the bits of bf16; a constant of another type is refused."""
     spec = Matmul(m=1, n=9, k=7, dtype="f32", b_dtype="bf16", constant=("b",), layout="nt")
     b = np.random.default_rng(1).standard_normal((9, 7)).astype(ml_dtypes.bfloat16)
     bundle = kgen.build(spec, targets=["native"], constants={"b": b})

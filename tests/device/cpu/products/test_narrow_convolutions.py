@@ -33,7 +33,7 @@ def conv(name: str, b_dtype: BType, **fields: Any) -> Conv2d:
 @pytest.mark.parametrize("b_dtype", WIDENED)
 @pytest.mark.parametrize("name", CASES)
 def test_narrow_weights(name: str, b_dtype: BType) -> None:
-    """Weights as they are stored, in both orders, and prepacked."""
+    """Weights in both orders, and prepacked."""
     specs = [
         conv(name, b_dtype, weight_layout="hwio"),
         conv(name, b_dtype, weight_layout="hwio", constant=("b",)),
@@ -52,7 +52,7 @@ def test_wide_vectors(b_dtype: BType) -> None:
 
 @pytest.mark.parametrize("target", ["x86-64-v4+vnni", "x86-64-amx", "x86-64-v3+vnni"])
 def test_byte_products_read_rows_of_a_matrix(target: str) -> None:
-    """Windows are no such rows."""
+    """The main loop of limbs does not support windows."""
     found = targets.find(target)
     windows, pixels = (conv(name, BType.S8, constant=("b",)) for name in ("strided", "pixels"))
     assert pipeline.plan(windows, found).schedule.mainloop in ("blis", "ahead")

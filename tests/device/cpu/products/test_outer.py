@@ -96,7 +96,7 @@ def test_outer_products(name: str, dtype: DType) -> None:
     ],
 )
 def test_outer_products_in_vectors_of_half_a_line(name: str, dtype: DType, words: bool) -> None:
-    """Beside each other and apart, the last step cut; in words where there are pairs, too."""
+    """Streams are adjacent or apart, the last step is partial; bf16 by pairs and by words."""
     found = here(name)
     for fields in CASES:
         out = DType.F64 if dtype is DType.F64 else DType.F32
@@ -156,7 +156,7 @@ def test_vectors_that_have_no_half_and_types_that_have_no_words(
 @pytest.mark.parametrize("name", [*LEVELS, "x86-64-v3+vnni"])
 @pytest.mark.parametrize("dtype", [DType.F32, DType.BF16, DType.S8], ids=lambda d: d.value)
 def test_the_best_outer_products(dtype: DType, name: str) -> None:
-    """A B that leaves the second-level cache, with an odd K and N."""
+    """B exceeds the second-level cache; K and N are odd."""
     found = here(name)
     rows = {DType.F32: 2, DType.BF16: 1, DType.S8: 1}[dtype]
     side = 1101 if dtype is DType.F32 else 2051
@@ -170,7 +170,7 @@ def test_the_best_outer_products(dtype: DType, name: str) -> None:
 @pytest.mark.parametrize("name", LEVELS)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_tasks_that_are_one_pass(threads: int, name: str) -> None:
-    """However many of them a thread takes, and whichever is the first."""
+    """A thread computes any number of tasks in one pass, from any first task on."""
     found = here(name)
     spec = Matmul(m=1, n=7 * 64 + 5, k=40, dtype=DType.F32, batch=2)
     rows = rows_of_b(spec, found)
@@ -200,7 +200,7 @@ def test_tasks_that_are_one_pass(threads: int, name: str) -> None:
 )
 @pytest.mark.parametrize(("m", "n", "k"), [(1, 1101, 253), (2, 1553, 247), (4, 1009, 261)])
 def test_outer_products_and_strips(name: str, dtype: DType, m: int, n: int, k: int) -> None:
-    """Rows of B side by side and far apart, and strips of all of K, whose last one is cut."""
+    """Rows of B are adjacent or far apart; strips contain all of K, and the last one is partial."""
     found = here(name)
     spec = Matmul(m=m, n=n, k=k, dtype=dtype, out_dtype=DType.F32)
     # Sixteen registers hold what is multiplied of four rows of A for two rows of B.
@@ -216,7 +216,7 @@ def test_outer_products_and_strips(name: str, dtype: DType, m: int, n: int, k: i
 @pytest.mark.parametrize("m", [1, 2, 3, 4])
 @pytest.mark.parametrize("n", [31, 32, 33, 79])
 def test_columns_of_words_of_bf16(m: int, n: int) -> None:
-    """Every column is its own: infinities, NaN and subnormal numbers of even and odd ones."""
+    """Infinities, NaN and subnormal numbers do not reach the other column of a word."""
     found = here("x86-64-v3")
     k = 7
     spec = Matmul(m=m, n=n, k=k, dtype=DType.BF16, out_dtype=DType.F32)

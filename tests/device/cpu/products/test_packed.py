@@ -1,4 +1,4 @@
-"""Kernels that take prepacked B, against the reference, which knows nothing of packing."""
+"""Kernels with a prepacked B, against the reference, which does not use packing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def ahead(m: int, n: int, k: int, dtype: DType, layout: Layout = Layout.NN) -> M
 @pytest.mark.parametrize("layout", list(Layout))
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: dtype.value)
 def test_packed_ahead(dtype: DType, layout: Layout) -> None:
-    """Every edge, every layout that B may be packed from; chosen blocks and small ones."""
+    """Every edge and every layout of B, with chosen and small blocks."""
     spec = dataclasses.replace(ahead(17, 41, 67, dtype, layout), epilogue=(Epilogue.BIAS,))
     for name in executed(LEVELS):
         check(spec, target(name))
@@ -54,8 +54,8 @@ def test_vectors_and_products_without_edges() -> None:
 
 @pytest.mark.parametrize("layout", list(Layout))
 def test_pairs_and_tiles(layout: Layout) -> None:
-    """The emulator, which sees every access outside, executes the kernel if the CPU lacks the
-    instructions."""
+    """The emulator executes the kernel if the CPU lacks the instructions; it checks every
+    access."""
     for k in (64, 35):
         spec = ahead(17, 41, k, DType.BF16, layout)
         check(spec, target("x86-64-v4+bf16"), PAIRS)
@@ -69,7 +69,7 @@ def test_under_qemu() -> None:
 
 
 def test_all_kernels_of_a_target_take_the_same_packed_b() -> None:
-    """Whatever M: the weights of a model are packed once."""
+    """Packed weights do not depend on M, so a model packs them once."""
     for name in ("x86-64-v3", "x86-64-v4+bf16", "x86-64-v4+vnni", "x86-64-amx", "aarch64-neon"):
         for dtype in (DType.F32, DType.BF16, DType.S8):
             packed = {
@@ -86,7 +86,7 @@ def test_a_packed_b_takes_no_scratch() -> None:
 
 
 def test_no_access_outside_a_packed_b() -> None:
-    """The emulator sees every load; the devices' tests only what a guard band shows."""
+    """The emulator checks every load; on a device, guard bands show only stores."""
     for dtype in (DType.F32, DType.F16):
         kernel = pipeline.kernel(ahead(5, 21, 19, dtype), target("x86-64-v3"), BLOCKS)
         (result,) = verify(pack([kernel]), on="emulator").kernels
@@ -94,7 +94,7 @@ def test_no_access_outside_a_packed_b() -> None:
 
 
 def test_wrong_weights_are_found() -> None:
-    """A kernel whose manifest packs in another order than its code reads fails verification."""
+    """Verification fails if the manifest describes another packed order than the code reads."""
     kernel = pipeline.kernel(ahead(8, 32, 32, DType.F32), here("x86-64-v3"))
     bundle = pack([kernel])
     (entry,) = bundle.manifest.kernels

@@ -1,4 +1,4 @@
-"""Panels of B packed while they are multiplied, which stay packed for the tasks that follow."""
+"""Panels of B that are packed while they are multiplied, and reused by later tasks."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ def text(spec: Matmul) -> str:
 
 
 def test_what_stays_packed() -> None:
-    """B where several blocks of rows use it and it fits, else A, and neither in blocks of K."""
+    """B is reused if several blocks of rows read it and it fits, else A; neither if K is cut
+    into blocks."""
     spec = product(DType.BF16, 41, 96, 64)
     assert planned(spec, GROUPS.override(pack_a=0)).packing.keeps
     assert planned(spec, GROUPS.override(pack_a=0)).rows_are_fastest
@@ -75,8 +76,8 @@ def test_what_stays_packed() -> None:
 
 
 def test_what_tiles_pack() -> None:
-    """B stays unpacked where every block of rows has a whole tile, and the last group is cut in the
-    only block of K if it is."""
+    """B stays unpacked if every block of rows has a whole tile and only the last block of K ends
+    in a partial group."""
     spec = product(DType.BF16, 41, 96, 64)
     assert planned(spec, GROUPS).packing.in_tiles
     cut = product(DType.BF16, 41, 96, 63)
@@ -90,7 +91,8 @@ def test_what_tiles_pack() -> None:
 @pytest.mark.parametrize("dtype", list(TARGETS))
 @pytest.mark.parametrize("layout", list(Layout))
 def test_products(dtype: DType, layout: Layout) -> None:
-    """Several blocks of rows; one and several panels in a task, the last one cut; blocks of K."""
+    """Several blocks of rows; one and several panels for each task, the last one partial; blocks
+    of K."""
     found, schedule = target(TARGETS[dtype]), blocks(dtype)
     spec, two = (product(dtype, 21, 41, 64, layout=layout, batch=batch) for batch in (1, 2))
     check(two, found, schedule)
@@ -109,9 +111,9 @@ AHEAD = AheadMatmul(mr=3, nr=16, mc=12, kc=32, nc=48)
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("layout", [Layout.NN, Layout.TN])
 def test_panels_fetched_ahead(dtype: DType, layout: Layout) -> None:
-    """Blocks of K, of rows and of columns, one and several; tiles and panels cut short; a single
-    tile of rows; sums in scratch and in out. Each shape and schedule has half of the types and
-    layouts."""
+    """Blocks of K, rows and columns, one or several of each; partial tiles and panels; a single
+    tile of rows; partial sums in scratch memory and in the output. Each shape and schedule has
+    half of the types and layouts."""
     found = target("x86-64-v3")
     turn = FLOATS.index(dtype) + (layout is Layout.TN)
     shapes = ((41, 73, 97), (12, 48, 32), (13, 49, 33), (11, 47, 31), (37, 101, 300))
@@ -132,7 +134,8 @@ def test_panels_fetched_ahead(dtype: DType, layout: Layout) -> None:
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
 @pytest.mark.parametrize("dtype", [DType.F32, DType.F16])
 def test_what_came_packed_is_fetched_ahead(name: str, dtype: DType) -> None:
-    """Panels of the first-level cache and longer ones, the last one cut; blocks of K."""
+    """Prepacked panels that fit the first-level cache, and longer ones; the last panel is
+    partial."""
     pack_a = dtype is DType.F16
     for m, n, k in ((3, 47, 33), (5, 101, 1031), (6, 130, 7), (4, 64, 512)):
         spec = product(dtype, m, n, k, constant=(ConstantOperand.B,), batch=2)
@@ -184,7 +187,7 @@ def test_what_is_not_packed_is_not_fetched_ahead() -> None:
     ],
 )
 def test_in_register_transposes_of_b(name: str, dtype: DType) -> None:
-    """Whole transposes, remainders of K and of the columns, and groups that are half outside."""
+    """Whole transposes, remainders of K and N, and groups that are half outside of B."""
     found, schedule = target(name), blocks(dtype)
     if "v4" not in name:
         schedule = schedule.override(mr=2, nr=16)
@@ -212,7 +215,7 @@ def test_narrower_vectors(name: str) -> None:
 
 
 def test_what_follows_b_is_not_read() -> None:
-    """The group that is half outside has zeros there, and not what is behind the last row."""
+    """The half of a group that is outside of B is zero, and is not read from memory."""
     spec = product(DType.BF16, 16, 32, 63, out_dtype=DType.F32)
     ready = load(spec, here(TARGETS[DType.BF16]), GROUPS.override(nc=32))
     random = np.random.default_rng(0)
@@ -233,7 +236,7 @@ def test_what_follows_b_is_not_read() -> None:
     ],
 )
 def test_any_part_of_the_tasks(dtype: DType, packs_a: bool) -> None:
-    """Threads take runs of tasks that begin anywhere: the first of a run packs for the others."""
+    """Threads take any ranges of tasks; the first task of a range packs for the others."""
     schedule = blocks(dtype).override(pack_a=packs_a)
     spec = product(dtype, 41, 73, 64, batch=2, out_dtype=DType.F32, epilogue=(Epilogue.RELU,))
     ready = load(spec, here(TARGETS[dtype]), schedule)

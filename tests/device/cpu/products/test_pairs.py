@@ -17,7 +17,7 @@ PAIRS = DotMatmul(mr=3, nr=32, mc=6, kc=32, nc=32)
 
 @pytest.mark.parametrize("layout", list(Layout))
 def test_pairs(layout: Layout) -> None:
-    """bf16 by AVX512-BF16: whole and odd K, one and several blocks, a long epilogue."""
+    """Even and odd K, one and several blocks, and a long epilogue."""
     found = target("x86-64-v4+bf16")
     for k in (16, 67):
         spec = Matmul(m=17, n=41, k=k, dtype=DType.BF16, layout=layout, epilogue=(Epilogue.GELU,))
@@ -26,7 +26,7 @@ def test_pairs(layout: Layout) -> None:
 
 
 def test_in_register_transposes_of_a() -> None:
-    """Packed 8 x 8 at a time, the last ones overlapping: in one block and in several."""
+    """A is transposed 8 x 8 at a time; the last transposes overlap. K is one block or several."""
     found = target("x86-64-v4+bf16")
     check(Matmul(m=19, n=17, k=37, dtype=DType.BF16, layout=Layout.TN), found)
     spec = Matmul(m=26, n=17, k=75, dtype=DType.BF16, layout=Layout.TT, lda=29, batch=2)
@@ -35,7 +35,8 @@ def test_in_register_transposes_of_a() -> None:
 
 @pytest.mark.parametrize("layout", [Layout.NN, Layout.TN])
 def test_pairs_of_rows_where_they_lie(layout: Layout) -> None:
-    """B is read in place: one block of K and several, whole panels and cut ones, one row of A."""
+    """B is read in place, with one and several blocks of K, whole and partial panels, and one
+    row of A."""
     found = target("x86-64-v4+bf16")
     for m, k in ((17, 70), (1, 64)):
         spec = Matmul(m=m, n=49, k=k, dtype=DType.BF16, layout=layout, epilogue=(Epilogue.BIAS,))

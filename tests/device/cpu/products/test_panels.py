@@ -1,4 +1,4 @@
-"""Products of several rows, but few, by panels of B; tiles that are as high as each other."""
+"""Skinny GEMMs by panels of B, with register tiles of nearly equal height."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ SHAPES: tuple[tuple[int, dict[str, Any]], ...] = (
 @pytest.mark.parametrize("constant", [(), (ConstantOperand.B,)])
 @pytest.mark.parametrize("m", ROWS)
 def test_every_number_of_rows(name: str, constant: tuple[ConstantOperand, ...], m: int) -> None:
-    """Columns that no tile divides, alone and in several tasks; blocks of K of which the last is
-    shorter. A number has one of the two shapes, and the other one on the next target."""
+    """N is no multiple of a tile, with one and several tasks; the last block of K is shorter. A
+    target runs one of two shapes for each M, the next target the other one."""
     found = here(name)
     n, fields = SHAPES[(ROWS.index(m) + len(constant) + name.endswith("v4")) % 2]
     spec = product(m, n, constant=constant, **fields)
@@ -42,7 +42,7 @@ def test_every_number_of_rows(name: str, constant: tuple[ConstantOperand, ...], 
 @pytest.mark.parametrize("constant", [(), (ConstantOperand.B,)])
 @pytest.mark.parametrize("m", [5, 6, 9, 12, 14, 15, 31])
 def test_all_of_k_with_rows_of_b_prefetched(m: int, constant: tuple[ConstantOperand, ...]) -> None:
-    """Rows of A form one tile, or several if A has more rows than a tile."""
+    """M is one register tile or several."""
     found = here("x86-64-v4")
     for n, fields in ((101, {"epilogue": (Epilogue.BIAS,)}), (1031, {"batch": 2})):
         spec = product(m, n, constant=constant, **fields)
@@ -59,7 +59,7 @@ def test_all_of_k_with_rows_of_b_prefetched(m: int, constant: tuple[ConstantOper
 @pytest.mark.parametrize("pack_a", [False, True])
 @pytest.mark.parametrize("rows", [1, 32, 33])
 def test_rows_fetched_ahead(rows: int, pack_a: bool, level: int) -> None:
-    """A small B in place: prefetches past its end do not fault, and none is of rows it lacks."""
+    """Prefetches past the end of a small B do not fault."""
     found = here("x86-64-v4")
     spec = product(5, 101, 33, epilogue=(Epilogue.BIAS,), ldb=112)
     schedule = AheadMatmul(
@@ -92,8 +92,7 @@ PACKS = ((0, 1), (1, 1), (1, 0))
 @pytest.mark.parametrize("layout", list(Layout), ids=lambda layout: layout.value)
 @pytest.mark.parametrize(("pack_a", "pack_b"), PACKS)
 def test_low_tiles(name: str, layout: Layout, pack_a: int, pack_b: int) -> None:
-    """Two under two higher ones, in one block of K and in several, with what follows fetched. Each
-    depth of K with each way to pack in some of the layouts on each target."""
+    """Two lower tiles follow two higher ones, with one and several blocks of K, with prefetch."""
     found = here(name)
     turn = LOW.index(name) + PACKS.index((pack_a, pack_b)) + tuple(Layout).index(layout)
     k, kc = ((77, 96), (300, 128), (300, 32))[turn % 3]
