@@ -1,4 +1,4 @@
-"""The CUDA backend on a real NVIDIA GPU, with hand-written PTX: nothing of the generator."""
+"""The CUDA backend on a real NVIDIA GPU with hand-written PTX, without generated kernels."""
 
 from __future__ import annotations
 

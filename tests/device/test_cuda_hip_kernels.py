@@ -1,4 +1,4 @@
-"""Generated kernels on a real NVIDIA or AMD GPU, the user's way: build, save, load, call."""
+"""Generated kernels on a real NVIDIA or AMD GPU, as a user runs them: build, save, load, call."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ from tests.specs import relu_of, softmax_of
 
 
 class Machine:
-    """A GPU of one vendor, and building for it."""
+    """A GPU of one vendor, with functions that build for it."""
 
     def __init__(self, backend: type[Backend], family: str) -> None:
         self.backend = backend
         self.family = targets.family(family)
 
     def load(self, path: Path, *specs: Spec) -> Kernels:
-        """Kernels for every target of the family; the runtime picks what suits this device."""
+        """Load kernels for every target of the family; the runtime chooses those for this
+        device."""
         kgen.build(specs, targets=[t for t in self.family.targets if self.has(t, specs)]).save(path)
         return kgen_runtime.load(path, device=self.backend.name)
 

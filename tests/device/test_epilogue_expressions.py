@@ -86,7 +86,7 @@ def test_expressions(family: str) -> None:
     ids=str,
 )
 def test_other_main_loops(target: str, schedule: dict[str, Any]) -> None:
-    """Split k finishes sums once; wgmma stores through TMA, with loads of all arguments beside."""
+    """Split-k applies the epilogue once; wgmma stores through TMA and loads every argument."""
     assert not wrong(target, [Matmul(m=72, n=136, k=128, dtype="bf16", **ALL)], schedule)
 
 

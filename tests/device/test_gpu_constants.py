@@ -1,4 +1,4 @@
-"""Constants of GPU kernels: in the bundle as the spec stores them, uploaded once, not in calls."""
+"""Constants of GPU kernels: stored in the bundle unpacked, uploaded once, absent from calls."""
 
 from __future__ import annotations
 
@@ -95,7 +95,8 @@ B_BYTES = 2 * (400 + 12 * 24 + 21)
 
 
 def test_without_a_value_a_gpu_has_one_kernel(tmp_path: Path) -> None:
-    """A GPU packs nothing, so there is nothing to build twice; the same program runs on both."""
+    """GPUs do not pack, so a constant without a value needs no kernel of its own; one program
+    runs on CPU and GPU."""
     plain = dataclasses.replace(PLAIN, ldb=None, batch_stride_b=None)
     spec = dataclasses.replace(plain, constant=("b",))
     bundle = kgen.build([plain, spec], ["vulkan1.1", "native"])

@@ -22,7 +22,7 @@ SPEC = Matmul(m=16, n=16, k=16)
 
 
 def test_a_vulkan_device(tmp_path: Path) -> None:
-    """The schedules that differ in a field are measured, and a build takes the fastest."""
+    """Schedules that differ in one field are measured, and a build uses the fastest."""
     path = tmp_path / "vulkan.toml"
     words = ("tune", "--device", "vulkan", *SHAPE, "--target", "vulkan1.3", "-o", str(path))
     done = LAVAPIPE.python("-m", "kgen", *words, "--json")

@@ -26,7 +26,7 @@ MAP_NORESERVE = 0x4000
 
 
 def test_many_threads_share_one_kernel() -> None:
-    """Tasks of one element write side by side; any store that is too wide would race."""
+    """Tasks of one element are adjacent; a store that is too wide would race."""
     spec = Matmul(m=512, n=1, k=300, dtype=DType.BF16)
     schedule = CpuMatmul(mr=1, nr=4, mc=1, kc=304, nc=4)
     plain = here("x86-64-v3")  # Tiles of AMX have 16 rows.
@@ -49,7 +49,7 @@ def test_many_threads_share_one_kernel() -> None:
 
 @pytest.mark.parametrize("layout", [Layout.NN, Layout.TT])
 def test_offsets_beyond_32_bits(layout: Layout) -> None:
-    """Rows 2^31 elements apart in memory of which only the touched pages exist."""
+    """Rows are 2^31 elements apart; only pages that are touched take memory."""
     ld = 2**31 + 3
     spec = Matmul(m=3, n=5, k=3, dtype=DType.F32, layout=layout, lda=ld, ldb=ld, ldc=ld, batch=2)
     ready = load(spec, target("native"))
@@ -70,7 +70,7 @@ def test_offsets_beyond_32_bits(layout: Layout) -> None:
 
 @pytest.mark.parametrize("name", ["x86-64", "x86-64-v3", "x86-64-v4"])
 def test_outputs_are_rounded_to_nearest_even(name: str) -> None:
-    """x * 1 to 16 bits, bit by bit: ties, carries into the exponent, overflow, subnormals, NaN."""
+    """x * 1 in 16 bits: ties, carries into the exponent, overflow, subnormals, NaN."""
     high = np.arange(0, 0x10000, 9, dtype=np.uint32) << 16
     low = np.array([0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF, 0x1000, 0x3000], np.uint32)
     x = (high[:, None] | low).ravel().view(np.float32)
@@ -88,7 +88,7 @@ def test_outputs_are_rounded_to_nearest_even(name: str) -> None:
 
 
 def bf16_bits(x: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:
-    """Rounded by comparing distances in float64, ties by the last bit."""
+    """Return the nearest bf16, by distances in float64; ties go to an even last bit."""
     below = (x.view(np.uint32) >> 16).astype(np.uint16)
     above = below + 1
 

@@ -1,4 +1,4 @@
-"""x86-64, the fall-back for CPUs without AVX2 and FMA: its instructions, and f16 without F16C."""
+"""Target x86-64, for CPUs without AVX2 and FMA: its instructions, and f16 without F16C."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EVERY_HALF = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
 
 
 def test_no_later_instruction() -> None:
-    """LLVM and our linker refuse nothing of it: it is whole, without a call of a library."""
+    """LLVM and our linker accept every kernel, and none calls a library."""
     found, seen = target("x86-64"), set()
     for case in cases(found, Random(0), 60):
         planned = pipeline.plan(case.spec, found, case.schedule)
@@ -43,7 +43,7 @@ def test_no_later_instruction() -> None:
 def through(
     x: npt.NDArray[np.floating], dtype: DType, out_dtype: DType
 ) -> npt.NDArray[np.floating]:
-    """x * 1, read as one type and written as the other."""
+    """Return x * 1, read as one type and written as another."""
     spec = Matmul(m=x.size, n=1, k=1, dtype=dtype, out_dtype=out_dtype)
     out = np.zeros(x.size, out_dtype.storage)
     one = np.ones(1, dtype.storage)
@@ -57,7 +57,7 @@ def test_every_f16_is_widened_exactly() -> None:
 
 
 def test_f16_is_rounded_to_nearest_even() -> None:
-    """Every f16, the halves between, what is next to both, and bits of no pattern."""
+    """Every f16, the ties between them, the neighbours of both, and random bits."""
     below = EVERY_HALF[:0x7C00].astype(np.float32)
     between = (below + np.append(below[1:], np.float32(65536))) / 2
     exact = np.concatenate([below, between])

@@ -1,4 +1,4 @@
-"""Functions in f64 on CPUs, against 50 digits by Python's decimal module."""
+"""Functions of f64 on CPUs, against Python's decimal module with 50 digits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OF_ARGUMENT = {name for name, f in functions().items() if f.accuracy.ulps_of == 
 
 
 def computed(text: str, target: str, **inputs: Values) -> Values:
-    """An expression of f64, by a kernel."""
+    """Compute an f64 expression by a kernel."""
     (shape,) = {x.shape for x in inputs.values()}
     out = np.zeros(shape)
     spec = Elementwise(expression=text, shapes=(shape,) * len(inputs), dtype=DType.F64)
@@ -62,7 +62,7 @@ def test_units_in_the_last_place(name: str, target: str) -> None:
 
 @pytest.mark.parametrize("name", ["sin", "cos"])
 def test_far_angles(name: str) -> None:
-    """Up to 2^22 the error is one unit of 1."""
+    """The error is at most one unit in the last place of 1 for angles up to 2^22."""
     x = np.concatenate([np.random.default_rng(0).uniform(-(2**22), 2**22, 200), [2.0**22 - 0.5]])
     found = computed(f"{name}(x)", "x86-64-v3", x=x)
     errors = [ulps(float(v), exact(name, float(at)), 1.0) for at, v in zip(x, found, strict=True)]
@@ -70,7 +70,7 @@ def test_far_angles(name: str) -> None:
 
 
 def test_pow() -> None:
-    """The error grows with m = |y log2 x|, as the table says."""
+    """The bound grows with m = |y log2 x|."""
     rng = np.random.default_rng(0)
     x, y = rng.uniform(0.01, 30, 400), rng.uniform(-40, 40, 400)
     found = computed("pow(x, y)", "x86-64-v3", x=x, y=y)
@@ -119,7 +119,7 @@ def test_special_values(target: str) -> None:
 
 
 def exact_rows(x: Values) -> dict[str, Values]:
-    """Softmax, its logarithm and logsumexp of rows, rounded from 50 digits."""
+    """Return softmax, log-softmax and logsumexp of rows, rounded from 50 digits."""
     found: dict[str, list[Any]] = {"softmax": [], "log_softmax": [], "logsumexp": []}
     with localcontext() as context:
         context.prec = DIGITS
@@ -135,7 +135,7 @@ def exact_rows(x: Values) -> dict[str, Values]:
 @pytest.mark.parametrize("shape", [(5, 3), (4, 100), (2, 1000)])
 @pytest.mark.parametrize("target", TARGETS)
 def test_rows(target: str, shape: tuple[int, int]) -> None:
-    """Eight units; softmax d more, where x lies d below the greatest of its row."""
+    """The bound is 8 units, and 8 + d for softmax, where x is d below the maximum of its row."""
     x = np.random.default_rng(0).standard_normal(shape) * 10
     for name, wanted in exact_rows(x).items():
         out = np.zeros(wanted.shape)
@@ -148,7 +148,7 @@ def test_rows(target: str, shape: tuple[int, int]) -> None:
 
 
 def test_kernels_are_verified() -> None:
-    """With special values, and as a product's epilogue."""
+    """`kgen verify` passes, with special values and as an epilogue."""
     found = here("x86-64-v3")
     rows = ("softmax(x)", "log_softmax(x)", "logsumexp(x)", "layer_norm(gelu(x))")
     for text in rows:
@@ -163,7 +163,7 @@ def test_kernels_are_verified() -> None:
 
 
 def test_every_function_is_for_f64() -> None:
-    """Each has a bound of its own here, or one step or none."""
+    """Each function has a bound here, or is exact or rounded once."""
     simple = {"leaky_relu", "hard_sigmoid", "hard_swish", "softsign", "pow", "mod", "floor_divide"}
     approximate = {n for n, f in functions().items() if f.accuracy.transcendental}
     assert approximate | {"sin", "cos", "atan"} == {*BOUNDS, "pow"}

@@ -1,4 +1,4 @@
-"""gelu, gelu_tanh and silu as CPU kernels compute them: how many digits, and where."""
+"""Accuracy of gelu, gelu_tanh and silu in CPU kernels."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FAR = np.concatenate([np.linspace(0, 14.5, 5001), np.geomspace(1e-40, 1e30, 141)
 def apply(
     step: Epilogue, x: npt.NDArray[np.float32], out_dtype: DType, name: str
 ) -> npt.NDArray[np.float64]:
-    """The kernel's function of x = x * 1."""
+    """Apply the function by a kernel."""
     spec = Matmul(m=x.size, n=1, k=1, dtype=DType.F32, out_dtype=out_dtype, epilogue=(step,))
     out = np.zeros(x.size, out_dtype.storage)
     one = np.ones(1, np.float32)
@@ -42,7 +42,7 @@ def apply(
 
 @pytest.mark.parametrize("name", ["x86-64-v4+bf16", "x86-64-v3", "x86-64"])
 def test_functions_are_accurate_far_out(name: str) -> None:
-    """gelu, gelu_tanh and silu in f32; gelu keeps its digits where it is small."""
+    """gelu, gelu_tanh and silu in f32 for large |x|, where gelu's results are small."""
     x = np.concatenate([FAR, -FAR]).astype(np.float32)
     for step, function in EXACT.items():
         out = apply(step, x, DType.F32, name)
@@ -58,7 +58,7 @@ def test_functions_are_accurate_far_out(name: str) -> None:
 @pytest.mark.parametrize("name", ["x86-64-v4+bf16", "x86-64-v3", "x86-64"])
 @pytest.mark.parametrize(("out", "ulps"), [(DType.BF16, 0.75), (DType.F16, 0.6)])
 def test_functions_have_the_digits_of_the_output(name: str, out: DType, ulps: float) -> None:
-    """Hardly more than half a unit in the last place of 16 bits, in both tails."""
+    """The error in 16 bits is little more than half a unit in the last place, in both tails."""
     x = np.concatenate([FAR, -FAR]).astype(np.float32)
     x = x[np.abs(x) < 60000]
     digits, least = (8, -126) if out is DType.BF16 else (11, -14)
@@ -72,7 +72,7 @@ def test_functions_have_the_digits_of_the_output(name: str, out: DType, ulps: fl
 
 
 def units(found: npt.NDArray[np.float64], true: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """The error in units in the last place of f32."""
+    """Return the error in units in the last place of f32."""
     exponent = np.maximum(np.frexp(np.abs(true))[1] - 1, -126)
     error: npt.NDArray[np.float64] = np.abs(found - true) / 2.0 ** (exponent - 23)
     return error
@@ -99,7 +99,7 @@ def test_functions_in_f32_to_units_in_the_last_place(
 @pytest.mark.parametrize("name", ["x86-64-v4+bf16", "x86-64-v3", "x86-64"])
 @pytest.mark.parametrize("cols", [2, 9, 1000])
 def test_softmax_in_f32_to_units_in_the_last_place(cols: int, name: str) -> None:
-    """8 + d, where x lies d below the greatest of its row; without FMA d counts twice."""
+    """The bound is 8 + d, where x is d below the maximum of its row; without FMA 8 + 2 d."""
     rows = 4000 // cols
     x = 10 * np.random.default_rng(0).standard_normal((rows, cols)).astype(np.float32)
     out = np.zeros((rows, cols), np.float32)

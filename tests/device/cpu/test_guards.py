@@ -1,4 +1,4 @@
-"""No CPU kernel reads or writes one byte outside its buffers: guard pages on both sides of each."""
+"""No CPU kernel accesses a byte outside its buffers: guard pages are on both sides of each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ X86 = tuple(target.name for target in FAMILY.targets if target.arch == "x86_64")
 
 
 def run_guarded(name: str, count: int, seed: int = 0, missing: int = 0) -> str:
-    """Return the child's report of its end; empty if it completed everything."""
+    """Return how the child ended; empty if it completed everything."""
     found = FAMILY.find(name)
     assert found is not None
     if found.arch == "aarch64":
@@ -45,7 +45,7 @@ def test_no_access_outside_any_buffer_under_qemu() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", X86)
 def test_no_access_outside_any_buffer(name: str) -> None:
-    """Each target has cases of its own: what the templates share is seen on any of them."""
+    """Each target has other cases: errors in shared templates show on any of them."""
     assert not run_guarded(name, 80, seed=1 + X86.index(name))
 
 

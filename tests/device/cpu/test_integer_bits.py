@@ -1,4 +1,4 @@
-"""Bits and shifts of integers, as compiled CPU kernels compute them."""
+"""Bitwise operations and shifts of integers in compiled CPU kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs that threads share: every task once, by many callers at once, across fork and to the end."""
+"""Jobs that threads share: every task runs once, with many callers, across fork and at exit."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ LISTED_TRIALS = 10
 
 
 class Listed:
-    """Steps of launches, run by one foreign call as a session runs them."""
+    """Steps of launches, run by one foreign call, as in a session."""
 
     def __init__(
         self, num_threads: int, steps: Sequence[tuple[Sequence[CpuLaunch], Mapping[str, int]]]
@@ -74,7 +74,8 @@ class Listed:
 def launch_of(
     work: Callable[[int, int, int], object], tasks: int, trials: tuple[int, int, int]
 ) -> tuple[CpuLaunch, object]:
-    """A launch of one pointer whose tasks Python does, and what to keep."""
+    """Return a launch of one pointer whose tasks are Python functions, and the objects to keep
+    alive."""
     function = Task(work)
     address = ctypes.cast(function, ctypes.c_void_p).value
     assert address is not None
@@ -84,7 +85,7 @@ def launch_of(
 
 
 def counting(tasks: int) -> tuple[CpuLaunch, npt.NDArray[np.int64], object]:
-    """A shared launch that adds one to a counter of each task."""
+    """Return a shared launch whose tasks each increment a counter."""
     counts = np.zeros(tasks, np.int64)
 
     def count(_: int, begin: int, end: int) -> None:
@@ -111,7 +112,7 @@ def test_every_task_is_done_once(tasks: int, threads: int) -> None:
 
 @pytest.mark.parametrize("threads", [2, 3])
 def test_threads_take_fewer_tasks_towards_the_end(threads: int) -> None:
-    """So that one that took many at last does not make the others wait."""
+    """So no thread waits long for one that took many tasks last."""
     taken: list[tuple[int, int]] = []
     launch, keep = launch_of(lambda _, b, e: taken.append((b, e - b)), 44, SHARED)
     run_of(launch, threads)()
@@ -123,7 +124,7 @@ def test_threads_take_fewer_tasks_towards_the_end(threads: int) -> None:
 
 
 def test_others_take_part() -> None:
-    """Each of two tasks waits for the other, so that two threads must be in them."""
+    """Each of two tasks waits for the other, so two threads must run them."""
     both = threading.Barrier(2, timeout=30)
     launch, counts, first = counting(2)
     run_of(launch, 2)()  # makes the thread, which may miss the launch that it was made for
@@ -152,7 +153,7 @@ def share_always(kernels: kgen_runtime.Kernels) -> None:
 
 
 def test_many_python_threads_share_the_pool(path: Path) -> None:
-    """Launches that find the pool taken run alone; none loses or doubles a task."""
+    """A launch that finds the pool busy runs alone; every task runs once."""
     x = np.random.default_rng(0).standard_normal(40_000).astype(np.float32)
     with kgen_runtime.load(path, device="cpu", num_threads=3) as kernels:
         share_always(kernels)
@@ -196,7 +197,7 @@ def called(way: str, launch: CpuLaunch) -> tuple[Callable[[], object], int]:
 def test_the_first_runs_decide(
     trials: tuple[int, int, int], microseconds: int, tried: list[int], then: int, way: str
 ) -> None:
-    """A launch takes as long as it is said to; which runs were shared is seen by their tasks."""
+    """The test sets each run's time; the tasks show which runs were shared."""
     shared: list[int] = []
 
     def work(_: int, begin: int, end: int) -> None:
@@ -273,8 +274,8 @@ if len(sys.argv) > 3: sys.exit("the end")
 @pytest.mark.parametrize("end", [[], ["raise"]])
 @pytest.mark.parametrize("first", ["prepared", "ordinary"])
 def test_fork_and_exit(path: Path, first: str, end: list[str]) -> None:
-    """A child makes threads of its own, also for calls that its parent prepared; the interpreter's
-    end does not hang on them."""
+    """A child makes its own threads, also for calls that its parent prepared, and the
+    interpreter ends without hanging."""
     done = python(FORKING, path, first, *end)
     assert done.returncode == len(end), done.stderr
     assert done.stderr.strip() == ("the end" if end else "")
@@ -291,7 +292,7 @@ def python(program: str, *words: object, **environment: str) -> subprocess.Compl
 
 
 def test_a_list_of_jobs() -> None:
-    """In order, each task once, alone and shared, and several launches in a step."""
+    """Steps run in order and each task once, alone and shared, with several launches in a step."""
     made = [counting(tasks) for tasks in (1, 7, 100, 3)]
     seen: list[list[int]] = []
     look, keep = launch_of(
@@ -336,8 +337,8 @@ def test_a_step_of_a_list_costs_less_than_two_calls_of_python() -> None:
 
 
 def test_threads_stay_awake_within_a_list() -> None:
-    """Through a job that nobody shares, for longer than idle threads spin; soon after the list all
-    of them sleep."""
+    """Threads stay awake during an unshared job that is longer than their spinning time, and
+    sleep soon after the list."""
     launch, counts, keep = counting(50)
     used: list[float] = []
 
@@ -384,8 +385,8 @@ for runs in range(1, 4):
 
 
 def test_a_system_that_refuses_threads(tmp_path: Path) -> None:
-    """Launches use the threads that exist where the system refuses more, as a container with a
-    limit does, and do not ask the system again each time."""
+    """Under a limit on threads, launches use the existing ones, and do not request more each
+    time."""
     needs.program("cc", "gcc")
     (tmp_path / "refused.c").write_text(REFUSED_THREADS)
     command = ["cc", "-shared", "-fPIC", "refused.c", "-o", "refused.so", "-ldl"]

@@ -42,7 +42,7 @@ def test_products_on_this_cpu(spec: Matmul) -> None:
 
 @pytest.mark.parametrize("dtype", [*FLOATS, DType.F64], ids=lambda dtype: dtype.value)
 def test_b_is_read_in_place(dtype: DType) -> None:
-    """Tiles of several vectors, whole and cut, in one block of K and in two."""
+    """Tiles of several vectors, whole and partial, with one and two blocks of K."""
     for k in (16, 29):
         spec = Matmul(m=3, n=70, k=k, dtype=dtype)
         check(spec, here("x86-64-v3"), BLOCKS.override(pack_b=0))
@@ -67,7 +67,7 @@ INNER = [
 
 @pytest.mark.parametrize("spec", INNER, ids=lambda spec: spec.key)
 def test_inner_products(spec: Matmul) -> None:
-    """K is contiguous in both operands: one step and several, a remainder of K, both sides."""
+    """K is contiguous in both operands: one and several steps, with and without a remainder."""
     for name in executed((*LEVELS, "x86-64")):
         found = here(name)
         check(spec, found, best_of(spec, found, "inner"))
@@ -83,7 +83,7 @@ def test_inner_products_of_tiles_with_edges() -> None:
 
 @pytest.mark.parametrize("dtype", [*FLOATS, DType.F64], ids=lambda dtype: dtype.value)
 def test_inner_products_of_blocks_of_k(dtype: DType) -> None:
-    """Sums go on from one block of K to the next, in tiles whole and cut, in every task."""
+    """Sums continue from one block of K to the next, in whole and partial tiles of every task."""
     spec = Matmul(m=5, n=70, k=192, dtype=dtype, layout=Layout.NT, epilogue=(Epilogue.BIAS,))
     for name in executed(LEVELS):
         schedule = best_of(spec, found := here(name), "inner", kc=192)

@@ -1,4 +1,4 @@
-"""Bundles in programs that run for long: what loading takes, and when it is given back."""
+"""Memory of bundles in long-running programs: what loading takes, and when it is released."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ def test_bundles_that_are_dropped_are_given_back(path: Path) -> None:
 
 
 def test_closing_gives_the_file_back(tmp_path: Path) -> None:
-    """The loaded objects are still there. Windows replaces no file that is mapped."""
+    """Loaded objects still exist after closing; the file can be replaced, which Windows refuses
+    for a mapped file."""
     path = mlp_bundle("x86-64-v3").save(tmp_path / "mlp.kgen")
     x = np.ones((ROWS, WIDE), "f")
 
@@ -77,7 +78,7 @@ def test_closing_gives_the_file_back(tmp_path: Path) -> None:
 
 
 def test_what_is_used_is_kept(path: Path) -> None:
-    """An operation, a kernel or a prepared call holds its code; closing takes it from them."""
+    """An operation, a kernel or a prepared call keeps its code; closing releases it."""
     before = len(code_mappings())
     relu = kgen_runtime.load(path, device="cpu").relu
     call = relu.prepare(X)
@@ -180,7 +181,7 @@ def test_code_that_is_none_is_refused(code: bytes) -> None:
 
 
 def test_damaged_code_is_refused_or_mapped(code: bytes) -> None:
-    """Every byte of the headers and tables; never a crash, nor another error."""
+    """Changing any byte of headers and tables never crashes, and gives no other error."""
     for offset in range(1000):
         for bits in (0x01, 0x80):
             data = bytearray(code)

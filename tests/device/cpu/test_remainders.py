@@ -1,4 +1,4 @@
-"""Remainders and rounded quotients of floats, as compiled CPU kernels compute them."""
+"""Remainders and rounded quotients of floats in compiled CPU kernels."""
 
 from __future__ import annotations
 

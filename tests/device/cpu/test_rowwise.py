@@ -1,5 +1,5 @@
-"""Row-wise kernels executed here, under qemu and in the emulator, and one instruction of them
-changed, which verification must see."""
+"""Row-wise kernels executed here, under qemu and in the emulator; verification finds a changed
+instruction."""
 
 from __future__ import annotations
 
@@ -76,7 +76,8 @@ def test_rows_under_qemu() -> None:
 
 @pytest.mark.parametrize("unroll", [1, 2, 3])
 def test_rows_in_any_number_of_vectors(unroll: int) -> None:
-    """With and without steps, single vectors and a tail, in several tasks of which one is short."""
+    """Rows with and without whole steps, single vectors and a remainder; the last task is
+    partial."""
     found = here("x86-64-v3")
     for cols in (1, 7, 8, 16, 17, 24, 25, 48):
         spec = spec_of("softmax(x) - mean(x)", (5, cols))
@@ -85,7 +86,7 @@ def test_rows_in_any_number_of_vectors(unroll: int) -> None:
 
 @pytest.mark.parametrize("cols", [1, 16, 33, 300])
 def test_rounded_by_an_instruction(cols: int) -> None:
-    """bf16 by AVX512-BF16, which the kernel then needs: here or in the emulator."""
+    """The kernel requires AVX512-BF16, and rounds by it."""
     for text in ("softmax(x)", "log_softmax(x)"):
         spec = spec_of(text, (7, cols), dtype=BF16)
         kernel = pipeline.kernel(spec, target("x86-64-v4+bf16"))
@@ -103,7 +104,7 @@ def test_what_is_kept_lies_in_out_or_on_the_stack() -> None:
 
 
 def small_caches(name: str) -> Target:
-    """A target whose last-level cache is as small as the tests' rows."""
+    """Return a target whose last-level cache is as small as the tests' rows."""
     found = here(name)
     return dataclasses.replace(found, limits={**found.limits, "l3_bytes": 128})
 
@@ -111,8 +112,8 @@ def small_caches(name: str) -> Target:
 @pytest.mark.parametrize("name", X86[1:])
 @pytest.mark.parametrize("dtype", [F32, BF16], ids=str)
 def test_rows_past_the_caches_wherever_they_lie(name: str, dtype: DType) -> None:
-    """Every distance of out from an aligned address, rows of any length from one vector on; not a
-    byte outside."""
+    """The output has any distance from an aligned address, and rows any length of at least a
+    vector; no byte outside is written."""
     found = small_caches(name)
     for cols in (16, 31, 131):
         spec = spec_of("layer_norm(x)", (5, cols), dtype=dtype)
@@ -135,7 +136,7 @@ def test_rows_past_the_caches_wherever_they_lie(name: str, dtype: DType) -> None
 
 
 def test_lines_are_fetched_where_rows_come_from_memory() -> None:
-    """Only by what the caches do not hold; what is computed stays the same."""
+    """Only data beyond the caches is prefetched, and results do not change."""
 
     def fetches(spec: Rowwise, of: Target) -> dict[str, int]:
         plan = pipeline.plan(spec, of)
@@ -234,7 +235,7 @@ def test_exponentials_to_units_in_the_last_place(name: str) -> None:
 
 
 def test_inputs_may_have_any_name() -> None:
-    """An input may also have a name of the kernel's own values."""
+    """Names of inputs do not clash with the kernel's values."""
     for name in ("r", "i", "s", "begin", "end", "entry", "maxnum", "kept0", "u0", "fold", "first"):
         for expression in (f"{name} * y", f"softmax({name} * y)"):
             kind = Rowwise if "softmax" in expression else Elementwise
@@ -251,7 +252,7 @@ def test_numbers_with_halves_are_rounded_without_an_instruction() -> None:
 
 
 def test_columns_are_rounded_and_saturated() -> None:
-    """NaN is 0; halves go to the even number."""
+    """NaN becomes 0; ties go to the even number."""
     x = np.array([[0.5], [1.5], [-2.5], [np.nan], [np.inf], [-3e9]], np.float32)
     out = np.zeros(6, np.int32)
     spec = Rowwise(expression="amax(x)", shapes=(x.shape,), dtype=F32, out_dtype=DType.S32)
@@ -261,7 +262,7 @@ def test_columns_are_rounded_and_saturated() -> None:
 
 
 def streaming(name: str) -> Target:
-    """A target none of whose caches keep a row."""
+    """Return a target whose caches hold no row."""
     found = here(name)
     return dataclasses.replace(found, limits={**found.limits, "l2_bytes": 64, "l3_bytes": 64})
 
@@ -269,8 +270,8 @@ def streaming(name: str) -> Target:
 @pytest.mark.parametrize("name", X86[2:])
 @pytest.mark.parametrize("text", ["softmax(x) + logsumexp(x)", "layer_norm(x) + argmin(x)"])
 def test_rows_that_no_cache_keeps(text: str, name: str) -> None:
-    """Rows that are read once or twice: one vector and less, steps with and without a remainder,
-    lines of a row, and rows whose elements lie next to those of others."""
+    """Rows are read once or twice: one vector and less, steps with and without a remainder,
+    whole lines, and rows that share a line."""
     for cols in (5, 63, 1030):
         check(spec_of(text, (3, cols), dtype=BF16 if cols == 63 else F32), streaming(name))
     check(spec_of(text.replace("(x)", "(x + y)", 1), (2, 3, 70), (3, 1), last=2), streaming(name))
@@ -283,8 +284,8 @@ def test_rows_that_no_cache_keeps(text: str, name: str) -> None:
     [("x86-64-v4", 1030), ("x86-64-v3", 1030), ("x86-64-v3", 65), ("x86-64-v3", 64)],
 )
 def test_rows_in_parts(name: str, cols: int) -> None:
-    """Each number has one launch; parts with and without a remainder, more parts than a vector has
-    elements, row and element outputs, several inputs."""
+    """Each reduction has one launch; parts with and without a remainder, more parts than a
+    vector has elements, row and element outputs, several inputs."""
     found = here(name)
     for text in ("softmax(x) + logsumexp(x)", "layer_norm(x) + argmin(x)", "var(x)", "argmax(x)"):
         dtype = BF16 if "norm" in text else F32
@@ -295,7 +296,7 @@ def test_rows_in_parts(name: str, cols: int) -> None:
 
 
 def test_threads_do_not_change_what_parts_give(tmp_path: Path) -> None:
-    """Results have the same bits with one thread and with several, repeatedly."""
+    """Results have the same bits with one and with several threads."""
     x = np.random.default_rng(0).standard_normal((3, 300_001)).astype(np.float32)
     bundle = pack([pipeline.kernel(spec_of("layer_norm(x)", x.shape), here("x86-64-v3"))])
     assert len(bundle.manifest.kernels[0].launches) == 2
@@ -313,8 +314,8 @@ def test_reductions_of_what_is_the_same_for_a_row_that_is_streamed() -> None:
 
 @pytest.mark.parametrize("name", X86[2:])
 def test_online_sums_and_places_of_infinities(name: str) -> None:
-    """-inf before any number, +inf behind numbers, NaN behind the maximum, equal maxima of which
-    one is a zero with a sign."""
+    """Rows have -inf before any number, +inf after numbers, NaN after the maximum, or equal
+    maxima of which one is a signed zero."""
     rows = np.full((6, 333), -np.inf, np.float32)
     rows[1, 300] = -1000.0
     rows[2, 7:] = 3.0
@@ -368,7 +369,7 @@ def test_a_large_mean_costs_a_variance_no_digits(streamed: bool) -> None:
 
 
 def test_equal_elements_have_no_variance() -> None:
-    """Shifted sums of rounded distances are not below 0, and none of them is large."""
+    """The variance is neither negative nor large."""
     x = np.array([[0.1], [1e15], [-3e-39], [0.0]], np.float32).repeat(1030, axis=1)
     out = np.zeros(4, np.float32)
     load(spec_of("var(x)", x.shape), streaming("x86-64-v3")).run(addresses({"x": x, "out": out}))

@@ -1,4 +1,5 @@
-"""Streams, past the caches or not: wherever the output lies, in however many tasks."""
+"""Element-wise kernels that store past the caches or into them, with any alignment of the output
+and any number of tasks."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ Run = Callable[[int, int, int, int], None]
 
 
 def loaded(spec: Spec, name: str, schedule: CpuStream) -> Run:
-    """The kernel's function; skips where this CPU lacks what it needs."""
+    """Return the kernel's function. Skip the test if this CPU lacks the instructions."""
     target = FAMILY.find(name)
     assert target is not None
     bundle = pack([pipeline.kernel(spec, target, schedule)])
@@ -55,8 +56,8 @@ def loaded(spec: Spec, name: str, schedule: CpuStream) -> Run:
 @pytest.mark.parametrize("name", X86)
 @pytest.mark.parametrize("dtype", [DType.F32, DType.BF16], ids=lambda dtype: dtype.value)
 def test_relu_past_the_caches_wherever_it_lies(name: str, dtype: DType) -> None:
-    """Every distance of out from an aligned address; all tasks at once and each by itself, the last
-    one short; not a byte outside."""
+    """The output has any distance from an aligned address; all tasks run at once or one by one,
+    the last one partial; no byte outside is written."""
     count, unroll = 64 // dtype.itemsize, 2
     elements = 3 * unroll * count + count + 3
     schedule = CpuStream(task=unroll * count, unroll=unroll, nontemporal=True)
@@ -80,7 +81,8 @@ def test_relu_past_the_caches_wherever_it_lies(name: str, dtype: DType) -> None:
 
 
 def halved(bits: npt.NDArray[np.uint16], dtype: DType) -> npt.NDArray[np.uint16]:
-    """Half of each number, to nearest even: halves of odd subnormal numbers are between two."""
+    """Return half of each number, rounded to nearest even: half of an odd subnormal number is a
+    tie."""
     type_ = ml_dtypes.bfloat16 if dtype is DType.BF16 else np.float16
     with np.errstate(invalid="ignore"):
         found = (bits.view(type_).astype(np.float32) * np.float32(0.5)).astype(type_)
@@ -88,7 +90,7 @@ def halved(bits: npt.NDArray[np.uint16], dtype: DType) -> npt.NDArray[np.uint16]
 
 
 def one_subnormal_in_a_vector(elements: int, seed: int) -> npt.NDArray[np.uint16]:
-    """Normal numbers of 16 bits, but one or no subnormal number in each 16 of them."""
+    """Return normal 16-bit numbers with at most one subnormal in each group of 16."""
     random = np.random.default_rng(seed)
     bits = random.integers(0x0800, 0x7000, elements, dtype=np.uint16)
     for start in range(0, elements, 16):
@@ -101,8 +103,8 @@ def one_subnormal_in_a_vector(elements: int, seed: int) -> npt.NDArray[np.uint16
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4", "x86-64-v4+bf16"])
 @pytest.mark.parametrize("dtype", [DType.F16, DType.BF16], ids=lambda dtype: dtype.value)
 def test_halves_in_pairs_of_vectors(name: str, dtype: DType) -> None:
-    """Subnormal numbers in any vector of a step, past the caches wherever out lies and through
-    them; two tasks, the last one short; not a byte outside."""
+    """A subnormal number may be in any vector of a step; stores go past the caches, at any
+    alignment, or into them; no byte outside is written."""
     elements = 2 * 128 - 37
     spec = Elementwise(expression="x * 0.5", shapes=((elements,),), dtype=dtype)
     x = GuardedBytes(2 * elements, at_end=True)
@@ -120,7 +122,7 @@ def test_halves_in_pairs_of_vectors(name: str, dtype: DType) -> None:
 
 
 def test_a_subnormal_number_that_no_step_looks_for() -> None:
-    """Each vector's check left out, one by one: the instruction makes zero of what it lacks."""
+    """Without any one of the vectors' checks, the conversion makes a subnormal number zero."""
     spec = Elementwise(expression="x * 0.5", shapes=((64,),), dtype=DType.BF16)
     target = FAMILY.find("x86-64-v4+bf16")
     assert target is not None
@@ -144,7 +146,7 @@ def test_a_subnormal_number_that_no_step_looks_for() -> None:
 
 
 def test_relu_past_the_caches_on_its_own_input() -> None:
-    """Elements that are written twice are the same both times."""
+    """Elements that are written twice get the same value."""
     spec = relu_of((1000,), dtype=DType.F32)
     run = loaded(spec, "x86-64-v4", CpuStream(task=128, unroll=1, nontemporal=True))
     values = np.random.default_rng(0).standard_normal(1001).astype(np.float32)
@@ -196,7 +198,7 @@ def test_the_emulator_does_what_the_cpu_does() -> None:
 
 
 def test_past_the_caches_under_qemu() -> None:
-    """The store is STNP, which a tuner or a user may ask for."""
+    """The store is STNP, which a tuned or a user's schedule may select."""
     require_qemu()
     target = FAMILY.find("aarch64-neon")
     assert target is not None

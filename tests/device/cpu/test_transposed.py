@@ -1,4 +1,4 @@
-"""Element-wise kernels of blocks that are transposed in registers."""
+"""Element-wise kernels that transpose blocks in registers."""
 
 from __future__ import annotations
 

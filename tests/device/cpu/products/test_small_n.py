@@ -22,7 +22,7 @@ PACKED = ((DType.F32, None), (DType.F64, None), (DType.BF16, None), (DType.F32, 
 
 
 def transposing(spec: Matmul) -> InnerMatmul:
-    """Tiles of rows and columns that leave some of both over."""
+    """Return tiles whose height and width leave remainders."""
     nr = min(spec.n, 2)
     return InnerMatmul(
         mr=2, nr=nr, mc=6, kc=spec.k, nc=-(-spec.n // 4) * 4, pack_a=False, pack_b=True
@@ -32,8 +32,8 @@ def transposing(spec: Matmul) -> InnerMatmul:
 @pytest.mark.parametrize("name", TARGETS)
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_columns_of_every_type(name: str, dtype: DType) -> None:
-    """Fewer columns than a transpose has, as many, and more; the same of K; rows that are longer
-    than there are columns. Each shape has two of the types, other ones on the next target."""
+    """N and K are less than, equal to and more than the size of a transpose. Each shape has two
+    types, others on the next target."""
     if name.startswith("aarch64"):
         require_qemu()
     found = target(name) if name.startswith("aarch64") else here(name)
@@ -58,8 +58,8 @@ def test_columns_of_every_type(name: str, dtype: DType) -> None:
 @pytest.mark.parametrize("name", TARGETS)
 @pytest.mark.parametrize(("dtype", "b_dtype"), PACKED)
 def test_packed_columns(name: str, dtype: DType, b_dtype: DType | None) -> None:
-    """In one panel and several, alone or in pairs, of which the last may be half. Each shape has
-    two of the types, other ones on the next target."""
+    """N is one panel or several, alone or in pairs; the last pair may be half. Each shape has
+    two types, others on the next target."""
     if name.startswith("aarch64"):
         require_qemu()
     found = target(name) if name.startswith("aarch64") else here(name)
@@ -72,7 +72,8 @@ def test_packed_columns(name: str, dtype: DType, b_dtype: DType | None) -> None:
 
 @pytest.mark.parametrize("constant", [(), ("b",)])
 def test_several_matrices_in_several_tasks(constant: tuple[str, ...]) -> None:
-    """The first task of each matrix transposes its B, and the first that a thread takes."""
+    """B is transposed by the first task of each batch element, and by the first task of a
+    thread."""
     found = here("x86-64-v3")
     spec = Matmul(m=41, n=3, k=64, dtype=DType.F32, batch=2)
     if constant:
@@ -97,7 +98,7 @@ def test_several_matrices_in_several_tasks(constant: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4", "x86-64-v4+bf16"])
 @pytest.mark.parametrize("dtype", [DType.F32, DType.F64, DType.BF16])
 def test_the_best_tiles_of_a_transposed_b(name: str, dtype: DType) -> None:
-    """Every number of columns up to 8 and one beyond, with remainders of rows and of K."""
+    """N from 1 to 9, with remainders of M and K."""
     found = here(name)
     for m, n, k in ((41, 4, 300), (6, 2, 70), (41, 3, 70), (9, 5, 64), (41, 8, 300), (5, 13, 70)):
         spec = Matmul(m=m, n=n, k=k, dtype=dtype)
@@ -109,7 +110,7 @@ def test_the_best_tiles_of_a_transposed_b(name: str, dtype: DType) -> None:
 
 @pytest.mark.parametrize(("mr", "nr"), [(6, 1), (6, 2), (4, 2), (2, 4), (3, 3), (1, 6)])
 def test_tiles_of_few_columns(mr: int, nr: int) -> None:
-    """Remainders of rows and columns, with the next rows prefetched."""
+    """Remainders of rows and columns, with prefetch of the next rows."""
     found = here("x86-64-v3")
     for m, n, k in ((41, 6, 300), (7, 5, 70)):
         spec = Matmul(m=m, n=n, k=k, dtype=DType.F32, layout=Layout.NT)

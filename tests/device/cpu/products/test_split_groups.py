@@ -1,4 +1,4 @@
-"""Products of a prepacked B of bytes that each task splits, so that pairs of products fit in 16
+"""Products of s8 whose prepacked B is split by each task, so that pairs of products fit in 16
 bits: exact for every byte, in each form of a group."""
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def product(m: int, n: int, k: int, **fields: Any) -> Matmul:
 def result(
     spec: Matmul, name: str, a: npt.NDArray[np.int8], b: npt.NDArray[np.int8], **fields: int
 ) -> npt.NDArray[np.int32]:
-    """Return what the kernel computes for a B that is not packed yet."""
+    """Return what the kernel computes from an unpacked B."""
     found, out = target(name), np.zeros((spec.m, spec.n), np.int32)
     schedule = best_of(spec, found, "dot", pack_b=1, **fields)
     kernel = load(spec, found, schedule)
@@ -46,7 +46,7 @@ def result(
 
 
 def numbers(seed: int, *shape: int) -> npt.NDArray[np.int8]:
-    """Return extremes, of one sign in some places, as weights of a layer may be."""
+    """Return extreme numbers; in some places all of one sign, as weights may be."""
     rng = np.random.default_rng(seed)
     chosen = rng.choice(EXTREMES, shape)
     return np.where(rng.random(shape) < 0.5, chosen, np.int8(rng.choice([-128, 127]))).astype("i1")
@@ -55,7 +55,7 @@ def numbers(seed: int, *shape: int) -> npt.NDArray[np.int8]:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("k", [1, 2, 5, 63, 133])
 def test_extremes_are_exact(name: str, k: int) -> None:
-    """Odd K, halves of groups, columns past the last panel; sums start from those of columns."""
+    """Odd K, half groups, and columns past the last panel."""
     if name not in executed(NAMES):
         pytest.skip(f"this CPU lacks instructions of {name}")
     spec = product(7, 41, k)
@@ -82,7 +82,8 @@ def test_a_saturated_or_a_shifted_sum_is_seen(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_blocks_epilogues_and_windows(name: str) -> None:
-    """Blocks of K, a batch, kept panels, prefetches; windows with padding that flips as A does."""
+    """Blocks of K, a batch, reused panels, prefetches; windows whose padding is also stored as
+    127 minus itself."""
     found = target(name)
     check(product(10, 37, 133, out_dtype="s8", epilogue=("bias", "relu")), found, SMALL)
     check(product(10, 37, 150, batch=2, batch_stride_b=0, layout=Layout.NT), found, SMALL)

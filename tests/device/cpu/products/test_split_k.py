@@ -48,7 +48,8 @@ def test_slices_and_their_remainder(name: str) -> None:
     ],
 )
 def test_mistakes_are_seen(old: str, new: str) -> None:
-    """A slice that is not added, one that begins too early, and two in the same place."""
+    """Verification finds a slice that is not added, one that starts too early, and one that is
+    added twice."""
     found = here("x86-64-v3")
     plan = FAMILY.plan(product(), found, SPLIT)
     assert (
@@ -63,7 +64,7 @@ def test_mistakes_are_seen(old: str, new: str) -> None:
 
 
 def test_more_threads_give_the_same(tmp_path: Path) -> None:
-    """Slices are the schedule's."""
+    """The schedule determines the slices, not the number of threads."""
     found, spec = here("x86-64-v3"), product(m=6, n=64, k=300)
     path = pack([pipeline.kernel(spec, found, SPLIT)]).save(tmp_path / "k.kgen")
     random = np.random.default_rng(0)

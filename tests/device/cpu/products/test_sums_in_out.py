@@ -1,4 +1,4 @@
-"""Sums that pass through out between blocks of K, where scratch has no room for them."""
+"""Partial sums that the output holds between blocks of K, for which scratch memory has no room."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def product(m: int = 41, n: int = 101, k: int = 77, **fields: Any) -> Matmul:
 
 
 def test_where_sums_are() -> None:
-    """In scratch memory that has room for them, or in an output that holds them as they are."""
+    """Partial sums are in scratch memory if they fit, or in an output of the accumulator's type."""
     found = small(target("x86-64-v3"))
     spec = product(epilogue=(Epilogue.BIAS, Epilogue.GELU))
     plan = planned(spec, found, BLOCKS)
@@ -69,8 +69,8 @@ def test_where_sums_are() -> None:
     ],
 )
 def test_products(name: str, layout: Layout) -> None:
-    """The last block of K shorter, the last columns a part of a vector, one left over in the last
-    vector; several tasks and one; an epilogue that reads by rows and columns."""
+    """The last block of K is shorter, the last vector of columns partial; one and several tasks;
+    an epilogue that reads rows and columns."""
     found = small(here(name))
     blocks = BLOCKS if found.has("fma") else BLOCKS.override(mr=2)
     for n in (101, 97):
@@ -87,8 +87,8 @@ def test_products(name: str, layout: Layout) -> None:
 
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
 def test_long_blocks(name: str) -> None:
-    """B in place, whose next panel the tiles fetch, and packed; the last block shorter; one row and
-    several at the bottom; B prepacked."""
+    """B is unpacked with prefetch of the next panel, packed, or prepacked; the last block of K
+    is shorter; remainders of one and several rows."""
     blocks = CpuMatmul(mr=2, nr=32, mc=8, kc=128, nc=64, pack_a=False, pack_b=False)
     for m, n in ((16, 101), (20, 96)):
         spec = product(m=m, n=n, k=300, epilogue=(Epilogue.BIAS,))
@@ -102,8 +102,8 @@ def test_long_blocks(name: str) -> None:
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
 @pytest.mark.parametrize("pack_b", [False, True])
 def test_tasks_side_by_side_are_one_pass(name: str, pack_b: bool) -> None:
-    """Three tasks of five, then two, in one thread; in two threads however they are shared; a block
-    of rows ends a pass. Each block of K is fetched by the columns of the pass, not of a task."""
+    """A thread computes neighbouring tasks of a block of rows in one pass, however two threads
+    share them. Prefetches of a block of K are by the columns of the pass."""
     found = here(name)
     blocks = CpuMatmul(mr=2, nr=32, mc=8, kc=128, nc=32, pack_a=False, pack_b=pack_b)
     spec = product(m=20, n=150, k=300)

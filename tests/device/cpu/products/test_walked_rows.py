@@ -31,8 +31,8 @@ CASES = [
 
 @pytest.mark.parametrize(("m", "name", "dtype", "cache"), CASES)
 def test_every_number_of_rows(m: int, name: str, dtype: DType, cache: str) -> None:
-    """Columns that no strip divides, rows of B fewer than are fetched, and a K that is cut. Two of
-    the shapes by turns."""
+    """N is no multiple of a strip, B has fewer rows than are prefetched, K is cut. Each case has
+    two of the shapes, in turn."""
     found = here(name)
     limits = {**found.limits, "l2_bytes": 1 << 14, "l3_bytes": CACHES[cache]}
     walks = dataclasses.replace(found, device="Zen 5", limits=limits)

@@ -16,8 +16,8 @@ TYPES = (DType.F32, DType.F16, DType.BF16, DType.S8)
 
 
 def zen_3(l3_bytes: int) -> Target:
-    """With a second-level cache that a B of these sizes leaves, and a last-level one that it stays
-    in or leaves."""
+    """Return a Zen 3 whose second-level cache is smaller than B; the last-level cache is larger
+    or smaller."""
     found = here("x86-64-v3")
     limits = {**found.limits, "l2_bytes": 1 << 18, "l3_bytes": l3_bytes}
     return dataclasses.replace(found, device="Zen 3", limits=limits)
@@ -27,8 +27,8 @@ def zen_3(l3_bytes: int) -> Target:
 @pytest.mark.parametrize("m", ROWS)
 @pytest.mark.parametrize("dtype", TYPES)
 def test_few_rows(dtype: DType, m: int, l3_bytes: int) -> None:
-    """Columns and a K that nothing divides, alone or in several tasks, with the other cache the
-    other way."""
+    """N and K are no multiples of anything, in one task or in several; the last-level cache
+    alternates."""
     turn = ROWS.index(m) + TYPES.index(dtype) + (l3_bytes == NEAR)
     n, k, batch = ((613, 577, 1), (1031, 301, 2))[turn % 2]
     check(Matmul(m=m, n=n, k=k, dtype=dtype, batch=batch), zen_3(l3_bytes))
@@ -37,7 +37,7 @@ def test_few_rows(dtype: DType, m: int, l3_bytes: int) -> None:
 @pytest.mark.parametrize("dtype", [DType.F32, DType.F16, DType.BF16])
 @pytest.mark.parametrize("m", [4, 12])
 def test_rows_cut_along_k(dtype: DType, m: int) -> None:
-    """Tiles that pass by whole rows of B, 8 of them at once; each thread has a part of K."""
+    """Tiles cover whole rows of B, 8 at once; each thread has a part of K."""
     spec, found = Matmul(m=m, n=613, k=577, dtype=dtype), here("x86-64-v3")
     schedule = best_of(spec, found, "split-k", kc=8, split_k=4, pack_a=1)
     assert schedule.nc >= spec.n and schedule.mc >= spec.m

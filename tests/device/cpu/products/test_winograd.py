@@ -1,4 +1,4 @@
-"""Winograd convolutions on this CPU, against the definition within the bound that is derived."""
+"""Winograd convolutions on this CPU against the definition, within the derived bound."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_edges(name: str, math: str) -> None:
 
 @pytest.mark.parametrize("math", MATHS)
 def test_blocks(math: str) -> None:
-    """Blocks of tiles, channels and outputs that divide nothing."""
+    """Blocks of tiles, channels and outputs do not divide the extents."""
     spec = conv((2, 21, 9, 10), 27, math, epilogue=("bias", "residual"))
     check(spec, mr=2, nr=8, mc=4, kc=8, nc=16)
     check(spec, mr=3, nr=16, mc=3, kc=16, nc=16)
@@ -79,7 +79,7 @@ def test_blocks(math: str) -> None:
 
 @pytest.mark.parametrize(("ahead", "count"), [(0, 0), (4096, 2)])
 def test_tiles_prefetch_weights(ahead: int, count: int) -> None:
-    """Each vector of a panel is prefetched in a step of its tile."""
+    """Each step of a tile prefetches one vector of the next panel."""
     fields = {"mr": 4, "nr": 16, "mc": 4, "kc": 32, "nc": 16, "ahead": ahead}
     plan = pipeline.plan_with(conv((1, 32, 8, 8), 16, "winograd4"), targets.find(V3), fields)
     text = pipeline.source(plan).text
@@ -88,8 +88,7 @@ def test_tiles_prefetch_weights(ahead: int, count: int) -> None:
 
 
 def test_calls_have_their_own_parts_of_the_workspace() -> None:
-    """Calls that begin at different tasks may run at the same time: none changes what another one
-    has in the workspace."""
+    """Calls that start at different tasks may run at the same time."""
     fields = {"mr": 4, "nr": 8, "mc": 4, "kc": 8, "nc": 8, "in_workspace": 1}
     plan = pipeline.plan_with(conv((1, 8, 24, 24), 16, "winograd4"), targets.find(V3), fields)
     (launch,), (workspace,) = plan.launches, plan.workspaces
@@ -103,7 +102,7 @@ def test_calls_have_their_own_parts_of_the_workspace() -> None:
 
 
 def test_a_workspace_is_no_larger_than_the_tensors() -> None:
-    """Blocks that the stack cannot hold are chosen for many channels, not for large images."""
+    """Blocks beyond the stack are chosen for many channels, not for large images."""
     target = targets.find(V3)
     for channels, size in ((256, 14), (64, 200)):
         spec = conv((1, channels, size, size), channels, "winograd4")
@@ -130,7 +129,7 @@ def test_every_target_has_a_schedule(target: str, math: str) -> None:
 @pytest.mark.parametrize("math", MATHS)
 @pytest.mark.parametrize("layout", ["ohwi", "hwio"])
 def test_a_build_transforms_weights(tmp_path: Path, math: str, layout: Any) -> None:
-    """The bundle's kernel convolves with the weights that the user gave."""
+    """The stored weights are the user's, transformed."""
     spec = conv((1, 5, 6, 7), 10, math, weight_layout=layout)
     random = np.random.default_rng(3)
     x = random.standard_normal((1, 6, 7, 5)).astype(np.float32)
@@ -271,7 +270,7 @@ def test_verification_sees_a_rare_fault(name: str) -> None:
 
 @pytest.mark.parametrize("math", MATHS)
 def test_verification_sees_an_error_beyond_the_bound(math: str) -> None:
-    """With a thousandth of the derived bound, correct kernels fail: it is the bound that counts."""
+    """With a thousandth of the derived bound, correct kernels fail."""
     kernel = pipeline.assembled(pipeline.plan(conv((1, 32, 9, 9), 16, math), needs.cpu(V3)))
     made = bundle.pack([kernel])
     (entry,) = made.manifest.kernels
@@ -289,7 +288,7 @@ def test_verification_sees_an_error_beyond_the_bound(math: str) -> None:
 
 @pytest.mark.parametrize("math", MATHS)
 def test_products_that_are_rounded_before_they_are_added(math: str) -> None:
-    """Vectors of 16 bytes, without fused multiply-adds."""
+    """Vectors of 16 bytes on a CPU without fused multiply-adds."""
     check(conv((1, 5, 6, 7), 10, math), "x86-64")
 
 
@@ -299,7 +298,7 @@ def test_cross_compiled_code() -> None:
 
 
 def test_models_have_winograd_where_it_is_asked_for(tmp_path: Path) -> None:
-    """Only 3x3 convolutions with stride 1, and only if the compiler is told so."""
+    """Only 3x3 convolutions with stride 1 change, and only with the compiler's option."""
     pytest.importorskip("onnx")
     from onnx.reference import ReferenceEvaluator
 
@@ -334,8 +333,8 @@ def test_models_stay_exact_where_that_is_predicted_to_be_faster() -> None:
 
 
 def test_weights_of_a_program_come_from_farther_caches() -> None:
-    """The more constants a program has, the later the weights of a layer are there; the layer of
-    many channels and few tiles, whose weights are four times as large, is not chosen then."""
+    """In a program with many constants, weights come from memory; Winograd, whose weights are
+    four times as large, is then not chosen for a layer of many channels and few tiles."""
     target = targets.find("x86-64-amx")
     small, deep = conv((1, 64, 28, 28), 64, "exact"), conv((1, 512, 7, 7), 512, "exact")
     seconds = []

@@ -16,7 +16,7 @@ THREE = np.float32(3)
 
 
 def near() -> tuple[Values, Values]:
-    """Numbers and, 1/16 or less from each, others: their differences are exact and small."""
+    """Return numbers in pairs that differ by at most 1/16, so that their differences are exact."""
     rng = np.random.default_rng(5)
     x = rng.uniform(1024, 4096, SIZE).astype(np.float32)
     return x, x - rng.integers(-512, 512, SIZE).astype(np.float32) * np.float32(2**-12)
@@ -34,7 +34,7 @@ def test_elements(vulkan: VulkanBackend, text: str) -> None:
 @pytest.mark.parametrize("vector", [1, 4])
 @pytest.mark.parametrize("resident", [0, 1])
 def test_terms_of_a_row(vulkan: VulkanBackend, resident: int, vector: int) -> None:
-    """Beside a row's largest number, which is 1."""
+    """The row's largest number is 1."""
     x, y = near()
     shape = (4, SIZE // 4)
     spec = Rowwise(expression="(3 + (x - y)) * amax(one)", shapes=(shape,) * 3, dtype=DType.F32)

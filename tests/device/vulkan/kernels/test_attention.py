@@ -132,7 +132,7 @@ def test_other_targets(vulkan: VulkanBackend, target: str) -> None:
 
 
 def test_a_grid_that_continues_in_y(vulkan: VulkanBackend) -> None:
-    """More workgroups than along x, and one without rows."""
+    """There are more workgroups than a grid has along x; the last ones have no rows."""
     spec = attention(1, 2, 8, batch=3, heads=30001, kv_heads=30001, dtype="f16")
     kernel = built(spec, {"block_q": 1, "block_k": 4, "thread_q": 1, "thread_k": 1})
     assert kernel.plan.launches[0].grid == (45002, 2, 1)
@@ -224,7 +224,7 @@ def test_mutations_are_seen(vulkan: VulkanBackend) -> None:
 
 
 def _expected(given: dict[str, Values]) -> Values:
-    """Attention of the mutations' options in float64, flat."""
+    """Return the attention of the mutations' options in float64, flat."""
     q, k, v = (given[name].astype(np.float64) for name in "qkv")
     scores = q @ k.swapaxes(2, 3)
     query, key = np.arange(q.shape[2])[:, None], np.arange(k.shape[2])

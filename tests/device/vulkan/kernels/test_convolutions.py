@@ -1,4 +1,4 @@
-"""Convolutions on Vulkan drivers: exact whole numbers, and what happens without guards."""
+"""Convolutions on Vulkan drivers: exact for whole numbers, and wrong without guards."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def convolution(name: str) -> Conv2d:
 
 
 def expected(spec: Conv2d, images: Values, weights: Values) -> Values:
-    """The definition, place by place of the kernel, in binary64."""
+    """Return the convolution in float64, by its definition."""
     found = np.zeros((spec.images, *spec.out_sizes, spec.groups, spec.outputs // spec.groups))
     images = images.reshape((*images.shape[:-1], spec.groups, -1))
     weights = weights.reshape((*weights.shape[:-1], spec.groups, -1))
@@ -86,7 +86,7 @@ def expected(spec: Conv2d, images: Values, weights: Values) -> Values:
 
 
 def check_exact(vulkan: VulkanBackend, spec: Conv2d, kernel: BuiltKernel) -> None:
-    """Every output is the exact result, rounded once."""
+    """Check that every output is the exact result, rounded once."""
     generator = np.random.default_rng(1)
     inputs = {
         p.name: generator.integers(-3, 3, p.shape, endpoint=True).astype(NUMPY[p.dtype])
@@ -187,7 +187,7 @@ def test_mutations_are_seen(vulkan: VulkanBackend, name: str) -> None:
 
 
 def cooperative(vulkan: VulkanBackend) -> None:
-    """Check all cases where the target has cooperative matrices; some are by multiply-adds."""
+    """Check all cases on a target with cooperative matrices; some kernels use multiply-adds."""
     loops, runs = set(), set()
     for name in CASES:
         spec = convolution(name)

@@ -61,7 +61,7 @@ def test_a_large_tile(vulkan: VulkanBackend) -> None:
 
 
 def test_mutations_are_seen(vulkan: VulkanBackend) -> None:
-    """Without a barrier or zeros beyond K, with a byte or a sum in the wrong place."""
+    """Mutations: no barrier, no zeros past K, a byte or a sum in the wrong place."""
     spec = Matmul(m=68, n=72, k=76, dtype=DType.S8)
     kernel = build(spec)
     check_exact(vulkan, spec, kernel)

@@ -1,5 +1,5 @@
-"""Conversions of f16 by the device, on a driver that keeps subnormal numbers though it does not say
-so: lavapipe, whose modules lack that mode."""
+"""Conversions of f16 by lavapipe, which keeps subnormal numbers without saying so: its modules
+lack that execution mode."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CONVERTED = Elementwise(expression="x", shapes=((0x10000,),), dtype=DType.F32, o
 
 
 def without_its_mode(kernel: BuiltKernel) -> BuiltKernel:
-    """The kernel that does not ask the device to keep subnormal numbers."""
+    """Return the kernel without the execution mode that keeps subnormal numbers."""
     machine, source, *_ = kernel.assembled.artifacts
     lines = source.data.decode().splitlines(keepends=True)
     text = "".join(line for line in lines if KEEPS not in line.split(";")[0])
@@ -44,7 +44,7 @@ def has_the_modes(vulkan: VulkanBackend) -> None:
 
 
 def test_every_f16_and_its_neighbours(vulkan: VulkanBackend) -> None:
-    """f32 between two f16, at a tie and to both sides of it; NaN stays NaN."""
+    """Inputs are the ties between two f16 and their neighbours in f32; NaN stays NaN."""
     halves = np.arange(0x10000, dtype=np.uint16).view(np.float16).astype(np.float32)
     kernel = without_its_mode(build(CONVERTED))
     for steps in (0, 0x0FFF, 0x1000, 0x1001, 0x1800):
@@ -66,7 +66,7 @@ def test_a_product(vulkan: VulkanBackend) -> None:
     "spec", [Matmul(m=33, n=34, k=35), Rowwise(expression="softmax(x)", shapes=((3, 70),))]
 )
 def test_both_modules_are_there(spec: Spec) -> None:
-    """The one for devices that round is taken where it runs, and has no integer rounding."""
+    """A device that rounds gets the module without integer rounding."""
     kernel = build(spec)
     first, _, second, *_ = loadable(kernel)[0].artifacts
     assert {*FLOAT_MODES.values()} <= {*first.requires["features"]}

@@ -1,4 +1,4 @@
-"""Bits and shifts of integers on Vulkan, those of 64 bits as pairs of words."""
+"""Bitwise operations and shifts of integers on Vulkan; 64 bits are pairs of words."""
 
 from __future__ import annotations
 

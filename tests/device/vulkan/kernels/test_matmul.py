@@ -22,7 +22,7 @@ FLOATS = (DType.F32, DType.F16, DType.BF16)
 
 
 def whole_numbers(spec: Matmul, low: int = -4, high: int = 4) -> dict[str, Values]:
-    """Small whole numbers for each input, whose products and sums are exact in f32."""
+    """Return small whole numbers for each input; products and sums are exact in f32."""
     generator = np.random.default_rng(1)
     return {
         p.name: generator.integers(low, high, p.extent, endpoint=True).astype(NUMPY[p.dtype])
@@ -32,7 +32,7 @@ def whole_numbers(spec: Matmul, low: int = -4, high: int = 4) -> dict[str, Value
 
 
 def strided(spec: Matmul, name: str, data: Values) -> Values:
-    """A flat tensor as (batch, rows, cols), or (cols) for the bias, in binary64."""
+    """Return a flat tensor as (batch, rows, cols), or (cols) for the bias, in float64."""
     p = spec.parameter(name)
     wide = data.astype(np.float64)
     view = as_strided(wide, p.shape, [s * wide.itemsize for s in p.strides])
@@ -40,7 +40,7 @@ def strided(spec: Matmul, name: str, data: Values) -> Values:
 
 
 def expected(spec: Matmul, inputs: dict[str, Values]) -> Values:
-    """alpha A B + beta C and the epilogue, in binary64."""
+    """Return alpha A B + beta C with the epilogue, in float64."""
     a, b = strided(spec, "a", inputs["a"]), strided(spec, "b", inputs["b"])
     a = a.swapaxes(1, 2) if spec.layout.a_transposed else a
     b = b.swapaxes(1, 2) if spec.layout.b_transposed else b
@@ -64,7 +64,7 @@ def expected(spec: Matmul, inputs: dict[str, Values]) -> Values:
 
 
 def check_exact(vulkan: VulkanBackend, spec: Matmul, kernel: BuiltKernel) -> None:
-    """Every output is the exact result, rounded once."""
+    """Check that every output is the exact result, rounded once."""
     inputs = whole_numbers(spec)
     got = run(vulkan, kernel, inputs)
     result = strided(spec, "out", got)
@@ -130,7 +130,7 @@ SCHEDULES = (
 
 @pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda s: f"{s.block_m}x{s.block_n}")
 def test_schedules(vulkan: VulkanBackend, schedule: FmaMatmul) -> None:
-    """A is copied along m, B along n and k in turn; there are more invocations than elements."""
+    """A is copied along M, B along N and along K; there may be more invocations than elements."""
     layout = Layout.TT if schedule.block_k == 16 else Layout.NN
     spec = Matmul(m=37, n=150, k=45, dtype=DType.F32, layout=layout)
     check_exact(vulkan, spec, build(spec, schedule=schedule))
@@ -138,7 +138,7 @@ def test_schedules(vulkan: VulkanBackend, schedule: FmaMatmul) -> None:
 
 @pytest.mark.parametrize("step", [Epilogue.GELU, Epilogue.GELU_TANH, Epilogue.SILU])
 def test_activations(vulkan: VulkanBackend, step: Epilogue) -> None:
-    """Absolute on the scale of x, over all that is not yet saturated and beyond."""
+    """The error is absolute, on the scale of x, from the unsaturated range to beyond it."""
     spec = Matmul(m=1, n=20001, k=1, dtype=DType.F32, epilogue=(step,))
     inputs = {"a": np.ones(1), "b": np.linspace(-20, 20, 20001)}
     got = run(vulkan, build(spec), inputs).astype(np.float64)
@@ -148,7 +148,7 @@ def test_activations(vulkan: VulkanBackend, step: Epilogue) -> None:
 
 @pytest.mark.parametrize("step", [Epilogue.GELU, Epilogue.GELU_TANH, Epilogue.SILU])
 def test_activations_of_extremes(vulkan: VulkanBackend, step: Epilogue) -> None:
-    """Nothing overflows on the way; NaN stays NaN."""
+    """No intermediate result overflows, and NaN stays NaN."""
     x = np.array([1e4, 1e20, 3e38, -1e4, -1e20, -3e38, 0.0, 1e-30, np.nan], np.float32)
     spec = Matmul(m=1, n=x.size, k=1, dtype=DType.F32, epilogue=(step,))
     got = run(vulkan, build(spec), {"a": np.ones(1), "b": x})
@@ -165,7 +165,7 @@ def test_relu_keeps_nan(vulkan: VulkanBackend) -> None:
 
 
 def hard_to_round() -> Values:
-    """f32 numbers around every f16 and bf16 number and half way between two, and random bits."""
+    """Return f32 numbers around every f16 and bf16 number, ties, and random bits."""
     halves = np.arange(0x10000, dtype=np.uint16).view(np.float16).astype(np.float32)
     bits = np.concatenate([halves.view(np.uint32), np.arange(0x10000) << 16])
     random = np.random.default_rng(2).integers(0, 2**32, 2**16)
@@ -178,7 +178,7 @@ def hard_to_round() -> Values:
 
 @pytest.mark.parametrize("out", [DType.F16, DType.BF16])
 def test_stores_round_to_nearest_even(vulkan: VulkanBackend, out: DType) -> None:
-    """Bit for bit what numpy and ml_dtypes do, subnormals, overflow and NaN included."""
+    """Results have the bits of numpy and ml_dtypes, with subnormals, overflow and NaN."""
     x = hard_to_round()
     spec = Matmul(m=1, n=65536, k=1, batch=16, dtype=DType.F32, out_dtype=out, batch_stride_a=0)
     got = run(vulkan, build(spec), {"a": np.ones(1), "b": x})
@@ -192,7 +192,7 @@ def test_stores_round_to_nearest_even(vulkan: VulkanBackend, out: DType) -> None
 @pytest.mark.parametrize("dtype", [DType.F16, DType.BF16])
 @pytest.mark.parametrize("operand", ["b", "c"])
 def test_loads_widen_exactly(vulkan: VulkanBackend, dtype: DType, operand: str) -> None:
-    """Every 16-bit number but NaN comes back as itself, through B and through C."""
+    """Every 16-bit number except NaN is unchanged after B, and after C."""
     bits = np.arange(0x10000, dtype=np.uint16)
     x = bits.view(NUMPY[dtype])
     zero = np.zeros(bits.size, NUMPY[dtype])
@@ -208,7 +208,7 @@ def test_loads_widen_exactly(vulkan: VulkanBackend, dtype: DType, operand: str) 
 
 
 def test_mutations_are_seen(vulkan: VulkanBackend) -> None:
-    """A kernel without its barriers, or with one instruction wrong, fails the checks above."""
+    """The checks above find a kernel without its barriers, or with one wrong instruction."""
     spec = Matmul(m=65, n=66, k=67, dtype=DType.F32)
     kernel = build(spec, schedule=dataclasses.replace(SCHEDULES[0], num_stages=2))
     check_exact(vulkan, spec, kernel)

@@ -39,7 +39,7 @@ def wrapped(x: int) -> int:
 
 
 def test_arithmetic_is_pythons(tmp_path: Path) -> None:
-    """Operands are all pairs of numbers at both ends of 64 bits and around words."""
+    """Operands are all pairs of numbers near the ends of 64 bits and near word boundaries."""
     numbers = ENDS + WORDS
     x, y = np.array(list(itertools.product(numbers, numbers)), np.int64).T.copy()
     expression = "a=x+y;s=x-y;m=x*y;q=x//y;r=x%y;l=min(x,y);g=max(abs(x),-y);where(x<=y,x,y*0+5)"

@@ -1,4 +1,4 @@
-"""Vulkan relu and softmax on a real driver: every bit pattern, every kind of row."""
+"""Vulkan relu and softmax on a real driver, for every bit pattern and every kind of row."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FLOATS = (DType.F32, DType.F16, DType.BF16)
 def check_relu(
     vulkan: VulkanBackend, spec: Elementwise, x: Values, schedule: GpuStream | None
 ) -> None:
-    """Bit for bit: x, or 0 where x is below 0 or -0."""
+    """Check the bits: x, or 0 if x is negative or -0."""
     got = run(vulkan, build(spec, schedule=schedule), {"x": x})
     wide = x.astype(np.float32)
     negative = ~np.isnan(wide) & np.signbit(wide)
@@ -46,7 +46,7 @@ def test_relu_of_f32(vulkan: VulkanBackend, shape: tuple[int, ...]) -> None:
 
 
 def test_relu_in_a_grid_of_two_dimensions(vulkan: VulkanBackend) -> None:
-    """More workgroups than one dimension holds; the last row of the grid is not whole."""
+    """There are more workgroups than one dimension holds; the grid's last row is partial."""
     x = np.random.default_rng(4).standard_normal(65535 * 2 * 2 + 77).astype(np.float32)
     check_relu(vulkan, relu_of((x.size,), dtype=DType.F32), x, GpuStream(num_threads=2, vector=1))
 
@@ -59,7 +59,8 @@ def rowwise(
 
 
 def softmax(x: Values, log: bool) -> Values:
-    """Along the last axis, in binary64; a row with NaN or +inf, or only -inf, is NaN."""
+    """Return softmax along the last axis in float64; a row with NaN or +inf, or only -inf, is
+    NaN."""
     x = x.astype(np.float64)
     with np.errstate(all="ignore"):
         shifted = x - x.max(axis=1, keepdims=True)
@@ -102,7 +103,7 @@ def test_softmax(vulkan: VulkanBackend, shape: tuple[int, int], dtype: DType, lo
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_softmax_of_long_rows(vulkan: VulkanBackend, dtype: DType) -> None:
-    """Rows that are read three times; the outputs are subnormal in f16."""
+    """Rows are read three times; outputs are subnormal in f16."""
     x = np.random.default_rng(6).standard_normal(2 * 131072)
     check_softmax(vulkan, rowwise(rows=2, cols=131072, dtype=dtype), x, target="vulkan1.1")
 
@@ -148,7 +149,7 @@ def test_softmax_of_special_rows(
 
 
 def test_softmax_of_the_largest_f32(vulkan: VulkanBackend) -> None:
-    """The difference overflows, the result does not."""
+    """The difference to the maximum overflows, and the result does not."""
     x = np.array([[3e38, -3e38, 3e38, 0.0], [-3e38, -3e38, -3.4e38, -np.inf]])
     check_softmax(vulkan, rowwise(rows=2, cols=4, dtype=DType.F32), x)
 
@@ -170,7 +171,8 @@ FOLDED = {
 
 @pytest.mark.parametrize("name", FOLDED)
 def test_folds_by_shuffles(vulkan: VulkanBackend, name: str) -> None:
-    """Within subgroups and among them, and without them."""
+    """Lanes combine values by shuffles inside subgroups, through memory between them, or without
+    shuffles."""
     text, shape, axes = FOLDED[name]
     dtype = DType.S32 if name == "in integers" else DType.F32
     spec = Rowwise(expression=text, shapes=(shape,), dtype=dtype, axes=axes or (-1,))
@@ -184,7 +186,7 @@ def test_folds_by_shuffles(vulkan: VulkanBackend, name: str) -> None:
 
 
 def test_mutations_of_folds_are_seen(vulkan: VulkanBackend) -> None:
-    """Without the barrier, a shuffle, or a subgroup; with the values of another row."""
+    """Mutations: no barrier, no shuffle, a missing subgroup, values of another row."""
     spec = Rowwise(expression="sum(x)", shapes=((9, 3000),), dtype=DType.F32)
     kernel = build(spec)
     x = np.random.default_rng(10).integers(-9, 10, (9, 3000))
@@ -205,7 +207,7 @@ def test_mutations_of_folds_are_seen(vulkan: VulkanBackend) -> None:
 
 
 def test_rows_that_take_more_turns_than_lavapipe_has(vulkan: VulkanBackend) -> None:
-    """Lavapipe leaves a loop after 65,535 turns without a message."""
+    """Lavapipe silently ends a loop after 65,535 iterations."""
     cols = 8400001
     spec = Rowwise(expression="sum(x)", shapes=((cols,),), dtype=DType.F32)
     assert run(vulkan, build(spec), {"x": np.ones(cols, np.float32)}) == cols
@@ -213,7 +215,7 @@ def test_rows_that_take_more_turns_than_lavapipe_has(vulkan: VulkanBackend) -> N
 
 @pytest.mark.parametrize("text", ["softmax(x)", "log_softmax(x)", "layer_norm(x)", "var(x)"])
 def test_rows_of_one_column(vulkan: VulkanBackend, text: str) -> None:
-    """Its distance from itself is NaN where it is not finite; drivers take x - x for 0."""
+    """x - x is NaN for infinity and NaN; drivers replace it by 0."""
     x = np.array([1.0, np.nan, -np.inf, 3e38, np.inf], np.float32)
     spec = Rowwise(expression=text, shapes=((x.size, 1),), dtype=DType.F32)
     finite = 1.0 if text == "softmax(x)" else 0.0

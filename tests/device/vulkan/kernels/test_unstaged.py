@@ -61,8 +61,8 @@ def test_what_the_heuristics_choose_for_few_rows(vulkan: VulkanBackend, spec: Ma
 
 
 def test_a_number_is_added_to_the_whole_sum(vulkan: VulkanBackend) -> None:
-    """And not to that of a slice, to which a driver that may adds it: sums are whole numbers, of
-    which each part is exact, so that the addition alone rounds."""
+    """The driver must not move an addition to a slice's sum. Sums of whole numbers are exact, so
+    only that addition rounds."""
     spec = Matmul(m=1, n=30, k=128, dtype=DType.F32, epilogue="x - 0.6245977282524109")
     kernel = build(spec)
     inputs = whole_numbers(spec)
@@ -87,7 +87,7 @@ def test_kernels_for_cpus(vulkan: VulkanBackend, spec: Matmul) -> None:
 
 
 def test_mutations_are_seen(vulkan: VulkanBackend) -> None:
-    """A slice that is left out, a remainder that all add, a barrier that is missing."""
+    """Mutations: a slice that is left out, a remainder that every slice adds, a missing barrier."""
     spec = Matmul(m=1, n=40, k=47, dtype=DType.F32)
     kernel = build(spec, schedule=SCHEDULES[0])
     for old, new in (

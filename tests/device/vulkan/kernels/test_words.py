@@ -1,4 +1,4 @@
-"""Elements of 16 and 8 bits that share words, in the modules for devices without such memory."""
+"""16-bit and 8-bit elements that share words, in the modules for devices without narrow storage."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ATOMIC = "_replaced = OpAtomicXor %uint %out0_shared %uint_1 %uint_0 %out0_chang
 
 
 def words_of(line: str, change: tuple[str, str] = ("", "")) -> BuiltKernel:
-    """The kernel with its last module alone, changed."""
+    """Return the kernel with only its last module, which is edited."""
     kernel = build(parse(line))
     module, text = kernel.assembled.artifacts[-2:]
     assert module.extension == "words.spv"
@@ -30,8 +30,7 @@ def words_of(line: str, change: tuple[str, str] = ("", "")) -> BuiltKernel:
 
 @pytest.mark.parametrize("line", ["-x 3x333 f16", "-x 7 f16", "-x 1 bf16", "x*2 5x33 s8"])
 def test_neighbours_are_left_alone(vulkan: VulkanBackend, line: str) -> None:
-    """Elements in the same word are unchanged, whoever stores them, as are those after the
-    tensor."""
+    """Other elements of a word, and those after the tensor, do not change."""
     spec = parse(line)
     x = np.random.default_rng(1).integers(-60, 60, spec.parameters[0].extent)
     found = run(vulkan, words_of(line), {"x": x}).astype(np.int64)
@@ -39,7 +38,7 @@ def test_neighbours_are_left_alone(vulkan: VulkanBackend, line: str) -> None:
 
 
 def test_a_store_that_is_not_atomic_is_seen(vulkan: VulkanBackend) -> None:
-    """Two invocations change the same word at once: one of them is lost."""
+    """Two invocations change the same word, and one change is lost."""
     line = "-x 3x333 f16"
     broken = words_of(line, (f"%out0{ATOMIC}", "OpStore %out0_shared %out0_after"))
     x = np.random.default_rng(1).integers(1, 60, 999)

@@ -1,5 +1,5 @@
-"""Products and quotients with a constant zero keep NaN, infinity and signs: a driver that may folds
-them to the zero, or to infinity."""
+"""Products and quotients with a constant zero keep NaN, infinity and signs, although a driver
+may fold them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_elements(vulkan: VulkanBackend, text: str) -> None:
 
 @pytest.mark.parametrize("dtype", [DType.F32, DType.F16, DType.BF16])
 def test_kernels(vulkan: VulkanBackend, dtype: DType) -> None:
-    """Verified with special values: of elements, rows, and a product's epilogue."""
+    """Special values pass verification in elements, rows and a product's epilogue."""
     specs: list[Spec] = [
         Elementwise(expression="log(x * 0) + rsqrt(y * 0)", shapes=((5, 33),), dtype=dtype),
         Elementwise(

@@ -30,7 +30,8 @@ ROOT = Path(__file__).parents[4]
 
 @pytest.fixture(scope="module", params=[True, False], ids=["mapped", "staged"])
 def vulkan(request: pytest.FixtureRequest) -> Iterator[VulkanBackend]:
-    """Memory that the host sees, and memory that only copies reach, as on a discrete GPU."""
+    """Open the device with host-visible memory, or with memory that only copies reach, as on a
+    discrete GPU."""
     backend = open_vulkan(mapped=request.param)
     yield backend
     backend.close()
@@ -68,7 +69,7 @@ def test_views_are_parts_of_a_buffer(vulkan: VulkanBackend) -> None:
 
 
 def test_launches_run_in_order(vulkan: VulkanBackend) -> None:
-    """Each product takes the one before as an operand; more of them than may be under way."""
+    """Each product reads the previous one; there are more launches than may be in flight."""
     n = 32
     spec = Matmul(m=n, n=n, k=n, dtype=DType.F32)
     kernel = vulkan.load(*loadable(build(spec)))
@@ -131,7 +132,7 @@ def test_devices_that_do_not_exist() -> None:
 
 
 def test_bad_code_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bytes that are not a module never reach the driver, which may not survive them."""
+    """Bytes that are not a module never reach the driver, which may crash."""
     backend = open_vulkan()
     entry, code = loadable(build(relu_of((1,), dtype=DType.F32)))
     text = {"main": Code(artifact=code["main"].artifact, data=b"text")}
@@ -148,7 +149,7 @@ def test_bad_code_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_bundle_runs_through_the_runtime(tmp_path: Path) -> None:
-    """Named, lavapipe runs what is built for it; automatic choice leaves software alone."""
+    """Lavapipe runs a bundle if it is named; the automatic choice ignores software drivers."""
     backend = open_vulkan()
     software = backend.info.kind == "software"
     backend.close()
@@ -257,8 +258,8 @@ def test_the_validation_layer_has_nothing_to_say() -> None:
 def test_a_sequence_is_recorded_once(
     vulkan: VulkanBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two launches that do not wait for each other have no barrier between them; replays follow one
-    another without a wait of the host."""
+    """Independent launches have no barrier between them; replays follow one another without a
+    wait of the host."""
     entry, code = loadable(
         build(kgen.Elementwise(expression="x + y", shapes=((1000,), (1000,)), dtype="f32"))
     )
@@ -296,7 +297,7 @@ def test_a_sequence_is_recorded_once(
 
 
 def test_a_forked_child_is_refused(tmp_path: Path) -> None:
-    """In one line, where it hung; nothing hangs at its end either."""
+    """The child gets an error in one line instead of hanging, also at its end."""
     open_vulkan().close()
     path = tmp_path / "relu.kgen"
     relu = relu_of((3,), dtype=DType.F32)

@@ -1,4 +1,4 @@
-"""The drivers that `make drivers` unpacks: each runs, and is what its users take it for."""
+"""Drivers that `make drivers` unpacks: each runs, and is the driver that its users expect."""
 
 from __future__ import annotations
 

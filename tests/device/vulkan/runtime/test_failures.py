@@ -1,4 +1,4 @@
-"""A Vulkan device that is lost, out of memory or closed: one clean error, nothing left behind."""
+"""A Vulkan device that is lost, out of memory or closed gives one clean error and leaks nothing."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.specs import relu_of
 
 
 def test_each_call_of_the_driver_may_fail() -> None:
-    """In each of three ways. The error is ours; nothing that was created is left when the device is
-    closed; after want of memory the device goes on, and a lost one says so each time."""
+    """Each driver call fails in three ways. The error is kgen's; closing destroys every object;
+    after a lack of memory the device works, and a lost device reports it each time."""
     lines = MOCK.python("-m", "tests.device.vulkan.runtime.failing_driver").stdout.splitlines()
     runs = [json.loads(line) for line in lines]
     assert len({run["call"] for run in runs}) > 20 and len(runs) > 150
@@ -33,7 +33,7 @@ def test_each_call_of_the_driver_may_fail() -> None:
 
 
 def test_a_closed_device_is_used_no_more() -> None:
-    """Memory that was mapped is gone; what gives something back is quiet."""
+    """Mapped memory is gone; releasing an object after the close raises nothing."""
     backend = open_vulkan()
     kernel = backend.load(*loadable(build(relu_of((1000,), dtype=DType.F32))))
     x, out, host = backend.alloc(4000), backend.alloc(4000), np.zeros(4000, np.uint8)

@@ -96,18 +96,15 @@ assert best[MemoryKind.UPLOAD] & 6 == 6
 
 
 def test_the_hosts_work(tmp_path: Path) -> None:
-    """A launch takes at most as long as 400 calls of a Python function.
-
-    A launch that makes its result takes as long as 800, and a prepared one as 100. Nothing grows,
-    and allocations are few.
-    """
+    """A launch takes at most as long as 400 calls of a Python function; one that allocates its
+    result 800, a prepared one 100. Nothing accumulates, and allocations are few."""
     path = kgen.build(RELU, targets=["vulkan1.1"]).save(tmp_path / "x.kgen")
     MOCK.python("-c", ON_THE_MOCK, str(path))
 
 
 def test_more_buffers_than_recordings_are_kept_for() -> None:
-    """A recording is rewritten for other buffers, after its launches are done, and they are done
-    on the right ones; also where the memory of those before has been given back."""
+    """A recording is reused for other buffers after its launches have finished, also if the
+    memory of the earlier buffers was released."""
     backend = open_vulkan()
     kernel = backend.load(*loadable(build(RELU)))
     x = backend.alloc(4000)
@@ -136,8 +133,8 @@ def test_more_buffers_than_recordings_are_kept_for() -> None:
 
 @pytest.mark.parametrize("mapped", [True, False])
 def test_four_threads_launch_one_kernel(mapped: bool) -> None:
-    """Each with buffers of its own, prepared and not, so that recordings are made in all of them;
-    memory that one frees another takes."""
+    """Each thread has its own buffers, prepared and not, so all of them record commands; freed
+    memory is reused by other threads."""
     backend = open_vulkan(mapped=mapped)
     kernel = backend.load(*loadable(build(RELU)))
     wrong: list[object] = []
@@ -168,7 +165,7 @@ def test_four_threads_launch_one_kernel(mapped: bool) -> None:
 
 
 def test_a_lost_device_is_one_clean_error() -> None:
-    """Whatever is asked of it after; and closing it raises nothing."""
+    """Every later call reports the lost device, and closing it raises nothing."""
     backend = open_vulkan()
     kernel = backend.load(*loadable(build(RELU)))
     x, out = backend.alloc(4000), backend.alloc(4000)
@@ -236,8 +233,8 @@ def test_a_wait_ends(ending: str, tmp_path: Path) -> None:
 
 
 def check_that_a_wait_ends(device: str, ending: str, seconds: str, n: int, folder: Path) -> None:
-    """A kernel that takes longer than these seconds is an error, after which nothing waits for it;
-    and Ctrl-C ends a wait, after which the device goes on."""
+    """Check that a kernel beyond the time limit is an error after which nothing waits, and that
+    Ctrl-C ends a wait and leaves the device usable."""
     program, seconds = {"hang": (HANGING, seconds), "ctrl-c": (INTERRUPTED, "0")}[ending]
     spec = Matmul(m=n, n=n, k=n, dtype=DType.F32)
     path = kgen.build(spec, targets=["vulkan1.1"]).save(folder / "x.kgen")
@@ -259,7 +256,7 @@ def test_a_limit_that_is_none(seconds: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_what_is_compiled_is_kept(tmp_path: Path) -> None:
-    """In a file of its own for the driver; one that was damaged is made anew and does no harm."""
+    """Compiled pipelines are stored in a file per driver; a damaged file is replaced."""
     path = kgen.build(RELU, targets=["vulkan1.1"]).save(tmp_path / "x.kgen")
     program = (
         "import sys, kgen_runtime, numpy as np\n"

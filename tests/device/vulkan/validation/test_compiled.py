@@ -37,7 +37,7 @@ def made_of(kernel: str, target: str) -> tuple[DriverCompilation, DriverCompilat
 @pytest.mark.parametrize("target", ["vulkan1.1", "vulkan1.3"])
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_registers(kernel: str, target: str) -> None:
-    """Nothing is spilled; a SIMD of navi31 holds 8 waves or more, an SM of GA102 16 warps."""
+    """Nothing spills; a SIMD of navi31 holds at least 8 waves, an SM of GA102 at least 16 warps."""
     radv, nvk = made_of(kernel, target)
     assert "NAVI31" in radv.device and "NVK" in nvk.device
     assert radv.metrics["spills"] == nvk.metrics["spills"] == 0
@@ -47,10 +47,8 @@ def test_registers(kernel: str, target: str) -> None:
 
 
 def test_the_hot_loop_of_a_product() -> None:
-    """RADV's vector instructions are nearly all multiply-adds, and no load is of one number.
-
-    NVK's loop ends before the stores of the result.
-    """
+    """Nearly all of RADV's vector instructions are multiply-adds, and every load has several
+    numbers."""
     radv, nvk = made_of(KERNELS[0], "vulkan1.3")
     for found in (radv, nvk):
         assert (
@@ -97,7 +95,7 @@ def test_cooperative_matrices(layout: Layout) -> None:
     [("512x128", "", 33), ("512x128", "causal", 33), ("512x64", "", 30)],
 )
 def test_attention_by_cooperative_matrices(shape: str, fields: str, most: int) -> None:
-    """Nothing is spilled, and RADV has at most `most` instructions for each of matrices."""
+    """Nothing spills, and RADV has at most `most` instructions for each matrix instruction."""
     text = f"attention q=1x32x{shape},k=1x32x{shape} f16 {fields}".strip()
     both = made_of(text, "vulkan1.3+coopmat")
     opcodes = ("v_wmma_f32_16x16x16_f16", "hmma.m16n8k16.f32")
@@ -118,7 +116,7 @@ def test_attention_by_cooperative_matrices(shape: str, fields: str, most: int) -
     ],
 )
 def test_sums_from_the_accumulators(kernel: str, opcodes: tuple[str, ...]) -> None:
-    """No spill, and short code."""
+    """The code does not spill, and is short."""
     both = made_of(f"matmul 4096x4096x4096 {kernel}", "vulkan1.3+coopmat")
     for found, opcode in zip(both, opcodes, strict=True):
         assert found.loop is not None and found.loop.opcodes[opcode] >= 16
