@@ -11,7 +11,7 @@ ZERO, ONE, TWO = Decimal(0), Decimal(1), Decimal(2)
 
 
 def _arctangent(n: int, digits: int) -> Decimal:
-    """The arctangent of 1 / n."""
+    """Return the arctangent of 1 / n."""
     total = term = ONE / n
     k = 1
     while abs(term) > Decimal(10) ** -digits:
@@ -22,7 +22,7 @@ def _arctangent(n: int, digits: int) -> Decimal:
 
 
 def _pi(digits: int) -> Decimal:
-    """Machin's formula."""
+    """Return pi by Machin's formula."""
     with localcontext() as context:
         context.prec = digits + 10
         return 4 * (4 * _arctangent(5, digits + 8) - _arctangent(239, digits + 8))
@@ -32,7 +32,7 @@ PI = _pi(300)
 
 
 def erf(x: Decimal) -> Decimal:
-    """The series of the integral, with as many more digits as its terms grow by."""
+    """Return erf by the series of the integral, with additional digits for its growing terms."""
     if abs(x) > 28:
         return ONE.copy_sign(x)
     more = int(float(x * x)) + 10
@@ -82,7 +82,7 @@ def log1p(x: Decimal) -> Decimal:
 
 
 def atan(x: Decimal) -> Decimal:
-    """Half angles until the series of the tangent's inverse converges quickly."""
+    """Return the arctangent: the angle is halved until the series converges quickly."""
     for _ in range(8):
         x = x / (ONE + (ONE + x * x).sqrt())
     term = total = x
@@ -125,14 +125,15 @@ EXACT: dict[str, Callable[[Decimal], Decimal]] = {
 
 
 def exact(name: str, x: float) -> Decimal:
-    """A function of a float, with some 50 digits."""
+    """Return a function of a float with about 50 digits."""
     with localcontext() as context:
         context.prec = DIGITS
         return EXACT[name](Decimal(x))
 
 
 def ulps(found: float, true: Decimal, of: float | None = None) -> float:
-    """The error in units in the last place of f64 of the true value, or of a larger number."""
+    """Return the error in units in the last place of the true value in f64, or of a larger
+    number."""
     with localcontext() as context:
         context.prec = DIGITS
         size = max(abs(float(true)), abs(of) if of is not None else 0.0, 2.0**-1022)

@@ -1,4 +1,4 @@
-"""A CPU of the test's choice in place of this machine's."""
+"""CPU of the test's choice in place of this machine's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kgen_runtime.errors import DeviceError
 
 
 class FakeCpu:
-    """A machine of which libkgen tells what `set` says, and the system what `cache` says."""
+    """Machine with the features of `set`, as libkgen reports them, and the caches of `cache`."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         self._patch = monkeypatch
@@ -27,7 +27,7 @@ class FakeCpu:
     def set(
         self, arch: str, features: Iterable[str], identity: tuple[str, int, int] = ("", 0, 0)
     ) -> None:
-        """`identity`: vendor, family and model, as CPUID tells them."""
+        """Set features; `identity` is CPUID's vendor, family and model."""
         vendor, family, model = identity
         found = this_cpu.Cpu(
             arch=arch,
@@ -41,7 +41,7 @@ class FakeCpu:
         forget()
 
     def lose_libkgen(self) -> None:
-        """Let every question fail, as on a machine for which libkgen cannot be compiled."""
+        """Make every query of the CPU fail, as on a machine without libkgen."""
 
         def describe() -> this_cpu.Cpu:
             raise DeviceError("libkgen cannot be opened")
@@ -57,5 +57,5 @@ class FakeCpu:
 
 
 def forget() -> None:
-    """Make the next question about the CPU ask again."""
+    """Make kgen detect the CPU again."""
     this_cpu.this_cpu.cache_clear()

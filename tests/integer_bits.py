@@ -1,4 +1,4 @@
-"""Pairs of integers, and their bits and shifts by Python's integers."""
+"""Pairs of integers, and bitwise operations and shifts of them by Python."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ FUNCTIONS: Mapping[str, tuple[str, Callable[[int, int], int]]] = {
 
 
 def pairs(dtype: DType) -> tuple[Values, Values]:
-    """Limits of a type, patterns of bits, and shifts by all numbers from below 0 to beyond the
-    width."""
+    """Return limits of a type, bit patterns, and shifts from below 0 to beyond the width."""
     info = np.iinfo(dtype.storage)
     numbers = [info.min, info.max, 0, 1, info.max // 3, info.max - 1, info.min // 2, info.max // 5]
     shifts = [n for n in range(-2, 67) if info.min <= n <= info.max]
@@ -41,7 +40,7 @@ def spec_of(dtype: DType, name: str, count: int) -> Elementwise:
 
 
 def check(x: Values, y: Values, name: str, found: Values) -> None:
-    """Integers of 8 bits saturate, as every kernel's results do; others wrap around."""
+    """Check results: integers of 8 bits saturate, as in every kernel; others wrap around."""
     info = np.iinfo(x.dtype)
     exact = [FUNCTIONS[name][1](a, b) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
     if info.bits == 8:

@@ -1,4 +1,4 @@
-"""Manifests of tests: read as those of bundles are."""
+"""Manifests of tests, read as those of bundles."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from kgen_runtime.schema import manifest_json
 
 
 def from_json(data: Any) -> Manifest:
-    """Return the manifest of this JSON. Raises BundleError unless readers of bundles take it."""
+    """Return the manifest of this JSON. Raises BundleError for JSON that readers of bundles
+    refuse."""
     text = json.dumps(data).encode()
     manifest_json.check(text)
     return manifest_json.from_text(text)

@@ -24,7 +24,8 @@ SYSTEM_PACKAGES = ROOT / "scripts" / "system-packages.sh"
 
 
 def absent(reason: str, *, by_apt: bool = False) -> NoReturn:
-    """`reason` says what is missing and how to get it; `by_apt`, which not every system has."""
+    """Skip the test, or in CI fail; `reason` says what is missing and how to get it. `by_apt`:
+    apt-get can install it."""
     if os.environ.get("CI") and (not by_apt or shutil.which("apt-get")):
         pytest.fail(reason)
     pytest.skip(reason)
@@ -56,12 +57,12 @@ def driver(tree: str) -> Path:
 
 
 def program(name: str, package: str) -> None:
-    """A program of a Debian package."""
+    """Return a program of a Debian package."""
     debian(package, None if shutil.which(name) else f"{name} is not installed")
 
 
 def system_packages() -> list[str]:
-    """The Debian packages that `make setup` installs."""
+    """Return the Debian packages that `make setup` installs."""
     listed = SYSTEM_PACKAGES.read_text().split('packages="', 1)[1].split('"', 1)[0]
     return [line.split()[0] for line in listed.splitlines() if line]
 
@@ -73,7 +74,7 @@ WIDE = LEVELS[1:]
 
 
 def cpu(name: str) -> Target:
-    """The CPU target, if this machine executes it; the test skips elsewhere."""
+    """Return the CPU target if this machine executes it; else skip the test."""
     found = targets.find(name)
     if (lacks := _lacks(found)) is not None:
         pytest.skip(f"{name}: {lacks}")
@@ -87,7 +88,7 @@ def native(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def executed(names: Iterable[str]) -> list[str]:
-    """The CPU targets that this machine executes, for a test that goes through several."""
+    """Return the CPU targets that this machine executes."""
     return [name for name in names if _lacks(targets.find(name)) is None]
 
 

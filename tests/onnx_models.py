@@ -39,7 +39,7 @@ ENCODER_SHAPES = {"input_ids": (1, 7), "attention_mask": (1, 7), "token_type_ids
 
 
 class Maker:
-    """A model that is made node by node; constants get names of their own."""
+    """Model that is built node by node; constants get names of their own."""
 
     def __init__(self, opset: int = 17, seed: int = 0) -> None:
         self.opset, self.rng = opset, np.random.default_rng(seed)
@@ -84,14 +84,15 @@ class Maker:
 def mlp(
     rows: int | str = 5, inputs: int = 13, hidden: int = 24, outputs: int = 3
 ) -> onnx.ModelProto:
-    """Two layers with relu and softmax."""
+    """Return two layers with relu and softmax."""
     m = Maker()
     x = m.add("Relu", m.linear(m.input("x", (rows, inputs)), inputs, hidden))
     return m.model(m.add("Softmax", m.linear(x, hidden, outputs), axis=-1))
 
 
 def run(lowered: Lowered, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """The outputs' elements, each call computed by the scalar reference from its specification."""
+    """Return the outputs' elements; the scalar reference computes each call from its
+    specification."""
     memory = {
         b.id: np.full(b.elements, 99, b.dtype.storage)
         if b.dtype.is_integer
@@ -126,7 +127,7 @@ def run(lowered: Lowered, inputs: Mapping[str, Array]) -> dict[str, Array]:
 def lowered(
     m: Maker, *outputs: str, dtype: int = T.FLOAT, depthwise: bool = False
 ) -> tuple[Lowered, onnx.ModelProto]:
-    """A model's calls, and the model. `depthwise`: convolutions by channel have a kernel."""
+    """Return a model's calls, and the model. `depthwise`: the target has depthwise kernels."""
     model = m.model(*outputs, dtype=dtype)
     graph = graph_of(
         folded(imported(model, {}, OPERATORS)),
@@ -136,6 +137,6 @@ def lowered(
 
 
 def reference(model: onnx.ModelProto, **inputs: Array) -> Any:
-    """The first output by onnx's reference, with the definitions that it lacks."""
+    """Return the first output by onnx's reference, and our definitions where it lacks some."""
     with np.errstate(all="ignore"):
         return ReferenceEvaluator(model, new_ops=list(DEFINED)).run(None, inputs)[0]

@@ -1,7 +1,5 @@
-"""Small models of operators that see windows, places and time steps, for tests on all targets.
-
-Each has something before and behind the operator, so that it is fused with both.
-"""
+"""Small models of operators over windows, positions and time steps, for tests on all targets.
+Each has formulas before and after the operator, so that both are fused."""
 
 from __future__ import annotations
 
@@ -45,8 +43,8 @@ def transposed(shape: Sequence[int], *weights: int, group: int = 1, **attributes
 
 
 def block(m: Maker) -> str:
-    """A block of a mobile network: wide, by channel, a gate of the whole picture, narrow, and the
-    input beside it."""
+    """Return a block of a mobile network: a 1x1 and a depthwise convolution, a gate from the
+    image's mean, a 1x1 convolution, and the input as residual."""
     x = m.input("x", (1, 4, 5, 7))
 
     def normal(x: str, n: int) -> str:
@@ -96,7 +94,7 @@ def recurrent(
     operator: str, gates: int, way: str = "forward", *, states: bool = False, number: int = 0,
     shape: Sequence[int] = (2, 3, 5), units: int = 4, **attributes: Any,
 ) -> Make:  # fmt: skip
-    """Time steps of a batch; `number` is that of the output."""
+    """Return a layer over time steps of a batch; `number` selects the output."""
 
     def make(m: Maker) -> str:
         count = 2 if way == "bidirectional" else 1
@@ -159,14 +157,14 @@ def gathered_elements(constant: bool) -> Make:
 
 
 def first_largest(m: Maker, x: str) -> str:
-    """A place that depends on data: of the largest number of the first column."""
+    """Return a position that depends on data: of the largest number of the first column."""
     column = m.add("Slice", x, *(m.constant(v, np.int64) for v in ([0], [1], [1])))
     return str(m.add("ArgMax", column, axis=0, keepdims=1))
 
 
 def scattered_rows(turned: bool) -> Make:
-    """A row at a place that depends on data, in a tensor that is read later too; turned, a column
-    of it as exporters write one."""
+    """Write a row at a position from data into a tensor that is also read later; or, transposed,
+    a column as exporters write one."""
 
     def make(m: Maker) -> str:
         x = m.input("x", (5, 4))
@@ -202,7 +200,7 @@ def scattered_places(m: Maker) -> str:
 
 
 def written_cache(**attributes: Any) -> Make:
-    """Two rows of a cache with heads first."""
+    """Write two rows of a cache with heads first."""
 
     def make(m: Maker) -> str:
         x = m.input("x", (6, 4))
@@ -224,7 +222,7 @@ def depth(operator: str, **attributes: Any) -> Make:
 
 
 def branches(m: Maker) -> str:
-    """Two Ifs, one in the other, whose conditions come from a shape; names are used twice."""
+    """Return two nested Ifs whose conditions come from a shape; names are used twice."""
     x = m.input("x", (2, 3))
     size = m.add("Size", x)
     inner = {
@@ -249,8 +247,8 @@ def branches(m: Maker) -> str:
 
 
 def chosen(m: Maker) -> str:
-    """An If that asks for data, in one branch of another; each has a product of its own, and names
-    are used in several."""
+    """Return an If with a condition from data, in a branch of another one; each has a product,
+    and names are used in several branches."""
     x, first, second = m.input("x", (2, 3)), m.weight(3, 4), m.weight(3, 4)
     zero = m.constant(0.0)
 

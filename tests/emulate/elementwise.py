@@ -12,7 +12,8 @@ SPECIAL = [0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 65504.0, 6e-8, 1e-40, 
 
 
 def elementwise(expressions: list[str], types: list[str], result: str, declare: str = "") -> str:
-    """A loop over COUNT elements: each expression, a line with {r}, fills an output array."""
+    """Return a loop over COUNT elements; each expression, a line with {r}, fills an output
+    array."""
     body, outputs = "", ""
     for n, type_ in enumerate(types):
         body += f"  %at{n} = getelementptr {type_}, ptr %in{n}, i64 %i\n"
@@ -55,7 +56,7 @@ def compare(source: str, inputs: list[Array], outputs: int, dtype: str, lanes: i
 
 
 def integers(bits: int, seed: int) -> Array:
-    """Random integers with the extremes among them, in the storage of ``i<bits>``."""
+    """Return random integers and the extremes, in the storage of ``i<bits>``."""
     rng = np.random.default_rng(seed)
     dtype = np.dtype(f"u{max(1, (1 << (bits - 1).bit_length()) // 8)}")
     values = (

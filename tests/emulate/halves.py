@@ -8,7 +8,8 @@ BARRIER = re.compile(r"\bs[._]barrier\b")
 
 
 def segments(loop: list[str]) -> list[list[str]]:
-    """The lines of a loop between its barriers, what is behind the last one before the first."""
+    """Return the lines between barriers of a loop; lines after the last barrier precede the
+    first."""
     found: list[list[str]] = [[]]
     for line in loop:
         if BARRIER.search(line):
@@ -19,8 +20,8 @@ def segments(loop: list[str]) -> list[list[str]]:
 
 
 def alternate(loop: list[str], multiplies: re.Pattern[str], moves: re.Pattern[str]) -> bool:
-    """While a half multiplies, the other, one barrier behind, moves data: segments do either, and
-    each does what the one before does not."""
+    """Whether each segment either multiplies or moves data, and never does what the previous one
+    does. The other half is one barrier behind, so it does the opposite."""
     kinds = []
     for segment in segments(loop):
         products, accesses = (any(map(p.search, segment)) for p in (multiplies, moves))

@@ -1,4 +1,4 @@
-"""Workspaces that stay from one launch to the next, as those of a stream do."""
+"""Workspaces that keep their contents from one launch to the next, as in a stream."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from kgen_runtime.manifest import KernelEntry
 
 
 def keep(monkeypatch: pytest.MonkeyPatch) -> dict[str, np.ndarray[Any, Any]]:
-    """Give all later launches the workspaces of the first one; the dictionary holds them after
-    it."""
+    """Give all later launches the workspaces of the first one; return the dictionary that holds
+    them."""
     held: dict[str, np.ndarray[Any, Any]] = {}
 
     def kept(entry: KernelEntry) -> dict[str, np.ndarray[Any, Any]]:

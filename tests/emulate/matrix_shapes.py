@@ -1,4 +1,5 @@
-"""Shapes and types of matrix instructions, what their operands hold, and kernels around them."""
+"""Shapes and types of matrix instructions, the layouts of their operands, and kernels around
+them."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ class Shape:
 
 
 def minifloat(value: int, kind: str, fnuz: bool) -> int:
-    """The code of an integer from -3 to 3."""
+    """Return the code of an integer from -3 to 3."""
     fraction, bias = {"fp8": (3, 7), "bf8": (2, 15)}[kind]
     bias += fnuz
     if value == 0:

@@ -37,7 +37,7 @@ def programs(fences: list[str]) -> st.SearchStrategy[list[Step]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Conflict:
-    """Two lanes that access one cell, not both atomically, one of them writing."""
+    """Two lanes that access one cell; at least one writes, and not both are atomic."""
 
     first: int
     last: int
@@ -61,8 +61,8 @@ def conflicts(program: list[Step]) -> Iterator[Conflict]:
 def may_meet(
     program: list[Step], conflict: Conflict, releases: set[str], acquires: set[str]
 ) -> bool:
-    """Whether atomics between a release of one and an acquire of the other may order the two, if
-    they happen to take turns so. Waves run at their own pace: steps need not come in order."""
+    """Whether atomics between a release of one lane and an acquire of the other may order the
+    two, for some scheduling. Waves progress independently, so steps need not come in order."""
     kinds = [kind for kind, _, _ in program]
     for first, last in (conflict.first, conflict.last), (conflict.last, conflict.first):
         released = [i for i, kind in enumerate(kinds) if kind in releases and i > first]
@@ -75,7 +75,7 @@ def may_meet(
 
 
 def masks(step: Step) -> tuple[int, int, int]:
-    """Return bits by lane: who accesses, and the two bits of the cell."""
+    """Return bits by lane: whether it accesses, and the two bits of the cell."""
     _, lanes, base = step
     cells = {lane: LANES_OF[lanes](lane, base) for lane in range(LANES)}
     bits = [0, 0, 0]

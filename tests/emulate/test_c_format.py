@@ -1,4 +1,4 @@
-"""C's format strings, held against the C library of this machine."""
+"""C format strings, against the C library of this machine."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""A text that is run several times is decoded once, and nothing of a run is left in the next.
-
-test_determinism.py runs larger programs twice and holds the reports against each other.
-"""
+"""A text that runs several times is decoded once, and a run leaves nothing for the next.
+test_determinism.py compares reports of larger programs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""A seed repeats a run, count for count and fault for fault; other seeds keep the counts.
-
-Kernels of all kinds: rendered ones of both families, nvcc's are in test_ptx_traffic.py.
-"""
+"""A seed repeats a run, with the same counts and faults; other seeds give the same counts.
+Rendered kernels of both families; nvcc's kernels are in test_ptx_traffic.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The emulators know nothing of how kernels are planned: a shared mistake would hide itself."""
+"""Emulators import nothing that plans kernels: a shared mistake would stay unseen."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ALLOWED = ("kgen.emulate", "kgen.errors", *LAUNCHES, *HOST)
 
 
 def imported(path: Path) -> list[str]:
-    """The modules of kgen that a file imports, anywhere in it."""
+    """Return the modules of kgen that a file imports, anywhere in it."""
     found = []
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):

@@ -167,7 +167,7 @@ class Golden:
 
 
 def goldens() -> Iterator[Golden]:
-    """Every golden kernel; `native` has none, since it depends on the machine."""
+    """Yield every golden kernel; none is for `native`, which depends on the machine."""
     for target in ("sm_75", "sm_80", "gfx90a", "gfx942", "gfx1100", "gfx1201"):
         for spec in (EVEN, ODD):
             yield Golden(target=target, spec=spec, schedule=MMA[spec] | STAGES.get(target, {}))

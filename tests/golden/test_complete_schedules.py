@@ -1,4 +1,4 @@
-"""A CPU kernel follows from its spec, its target's instructions and its schedule alone."""
+"""A CPU kernel depends only on its spec, its target's instructions and its schedule."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ CHOSEN: tuple[tuple[str, Spec, Overrides], ...] = (
 
 
 def bare(target: Target) -> Target:
-    """The target without the sizes of its caches and without its core, and with a larger stack."""
+    """Return the target without cache sizes and core, and with a larger stack."""
     limits = {name: value for name, value in target.limits.items() if name not in CACHES}
     limits["stack_bytes"] *= 64
     return dataclasses.replace(target, limits=limits, device="")

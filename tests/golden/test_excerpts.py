@@ -17,7 +17,7 @@ _LINK = re.compile(r"\]\(([^)#\s]+)\)")
 
 
 def excerpts(page: Path) -> list[str]:
-    """Kernel text that a page shows, but for kernels that the reader saves."""
+    """Return the kernel text that a page shows, except kernels that the reader saves."""
     return [b.text for b in blocks(page) if b.language in LANGUAGES and not b.file]
 
 
@@ -25,7 +25,7 @@ PAGES = [path for path in sorted((ROOT / "docs").rglob("*.md")) if excerpts(path
 
 
 def goldens(page: Path) -> dict[str, str]:
-    """Text of each golden kernel that the page links to."""
+    """Return the text of each golden kernel that the page links to."""
     linked = ((page.parent / link).resolve() for link in _LINK.findall(page.read_text()))
     return {
         str(path.relative_to(GENERATED)): path.read_text()

@@ -1,4 +1,4 @@
-"""Rendered kernels are what generated/ holds; `make generated` rewrites it."""
+"""Rendered kernels equal the files in generated/; `make generated` rewrites them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ def test_no_drift(golden: Golden) -> None:
 
 
 def test_comments_and_blank_lines_read_well() -> None:
-    """In PTX, a macro that renders nothing leaves no blank line, and a count of one is no
-    plural."""
+    """A PTX macro that renders nothing leaves no blank line, and a count of one has no plural."""
     texts = {path: path.read_text() for path in ROOT.rglob("*.ptx")}
     assert texts
     for path, text in texts.items():

@@ -1,4 +1,4 @@
-"""No golden computes what is there already: x + 0, x * 1, x >> 0, a predicate that always holds."""
+"""No golden computes an operand unchanged: x + 0, x * 1, x >> 0, a predicate that always holds."""
 
 from __future__ import annotations
 

@@ -50,8 +50,8 @@ def test_remainders_are_exact(webgpu: WebgpuBackend) -> None:
 
 
 def test_a_bundle(webgpu: WebgpuBackend, tmp_path: Path) -> None:
-    """A WebGPU device behaves as any other: named, with explicit copies and prepared calls; f16
-    tensors too, whose rows are whole words."""
+    """A WebGPU device is used like any other: named, with explicit copies and prepared calls,
+    also for f16 rows of whole words."""
     specs = [
         kgen.Matmul(m=33, n=34, k=35, dtype="f32", epilogue=("relu",)),
         kgen.Matmul(m=16, n=16, k=16),
@@ -85,8 +85,8 @@ def test_a_bundle(webgpu: WebgpuBackend, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", ["vulkan1.1", "vulkan1.3", "vulkan1.3+cpu"])
 def test_naga_takes_every_module_of_words(webgpu: WebgpuBackend, target: str) -> None:
-    """Each kernel of the support table has one, and it becomes a pipeline. Of the other targets a
-    part is enough."""
+    """Each kernel of the support table has a module of words, from which naga makes a pipeline.
+    Other targets have a sample."""
     for spec in specs()[:: 1 if target == "vulkan1.3" else 5]:
         bundle = pack([build(spec, target)])
         (entry,) = bundle.manifest.kernels
@@ -98,7 +98,8 @@ def test_naga_takes_every_module_of_words(webgpu: WebgpuBackend, target: str) ->
 
 @pytest.mark.parametrize("nbytes", [0, 1, 3, 4, 1003])
 def test_copies_of_any_size(webgpu: WebgpuBackend, nbytes: int) -> None:
-    """Also into parts of a buffer, and not beyond them: WebGPU copies whole words."""
+    """Parts of a buffer are copied without bytes beyond them, although WebGPU copies whole
+    words."""
     buffer = webgpu.alloc(2048)
     whole = np.random.default_rng(2).integers(0, 256, 2048).astype(np.uint8)
     webgpu.copy_to_device(buffer, whole)
@@ -147,7 +148,7 @@ def test_what_naga_could_mistake(webgpu: WebgpuBackend, line: str) -> None:
 
 @pytest.mark.parametrize("ending", ["hang", "ctrl-c"])
 def test_a_wait_ends(webgpu: WebgpuBackend, ending: str, tmp_path: Path) -> None:
-    """A product of 2048 takes lavapipe seconds, which nobody waits for."""
+    """A product of 2048 takes lavapipe seconds; the wait ends before."""
     n = {"hang": 2048, "ctrl-c": 1024}[ending]
     check_that_a_wait_ends("webgpu", ending, "1", n, tmp_path)
 
@@ -169,7 +170,7 @@ def test_four_threads(webgpu: WebgpuBackend) -> None:
 
 
 def test_what_is_refused(webgpu: WebgpuBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In one line each; nothing is prepared for a kernel that naga does not take."""
+    """Each error is one line; nothing is prepared for a kernel that naga refuses."""
     with pytest.raises(
         DeviceError, match=r"webgpu:99 does not exist; this machine has \d+ WebGPU devices"
     ):

@@ -1,8 +1,6 @@
-"""The gate on kernels made worse on purpose: each change breaks the budget that is about it.
-
-The budgets are the numbers of the kernel as it is, written by `kgen perf add`; then one thing in
-the planner or in the rendered text is changed, and `kgen perf check` must name the right metric.
-"""
+"""Performance gate on kernels that are made worse on purpose: each change breaks the budget for
+it. Budgets are the current numbers, written by `kgen perf add`; then the planner or the rendered
+text is changed in one place, and `kgen perf check` must name the right metric."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ Edit = Callable[[str], str]
 
 @pytest.fixture(scope="module")
 def today(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The kernel's numbers of today, which it keeps."""
+    """Return the kernel's current numbers, after a check that they hold."""
     path = tmp_path_factory.mktemp("today") / "budgets.toml"
     argv = ["perf", "add", KERNEL, "--target", TARGET, "--why", "a test", "--budgets", str(path)]
     assert main([*argv, "--write"]) == 0
@@ -47,7 +45,7 @@ def budgets(today: str, tmp_path: Path) -> Path:
 
 
 def check(path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, list[str]]:
-    """Each broken metric of `kgen perf check`, with the source lines that it names."""
+    """Return each broken metric of `kgen perf check`, with the source lines that it names."""
     capsys.readouterr()
     status = main(["perf", "check", "--budgets", str(path), "--json"])
     (entry,) = json.loads(capsys.readouterr().out)["entries"]
@@ -61,7 +59,7 @@ def check(path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, list[str]
 
 
 def render_with(monkeypatch: pytest.MonkeyPatch, edit: Edit) -> None:
-    """Every kernel is rendered with its text edited, as by a changed template."""
+    """Edit the text of every rendered kernel, as a changed template would."""
     render = pipeline.source
 
     def edited(plan: Plan) -> Source:
@@ -74,7 +72,7 @@ def render_with(monkeypatch: pytest.MonkeyPatch, edit: Edit) -> None:
 
 
 def is_right() -> bool:
-    """Whether the kernel, slower as it may be, still computes the product."""
+    """Whether the kernel still computes the product."""
     kernel = pipeline.kernel(parse(KERNEL), targets.find(TARGET))
     return verify(bundle.pack([kernel]), on="emulator").passed
 
@@ -90,7 +88,7 @@ def test_the_swizzle_is_removed(
 
 
 def test_a_stage_is_dropped(budgets: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Drop a stage: no access is counted more often, but less is in flight at a wait."""
+    """No access count rises, but fewer bytes are in flight at a wait."""
     schedule = pipeline.plan(parse(KERNEL), targets.find(TARGET)).schedule
     assert isinstance(schedule, MmaMatmul) and schedule.num_stages > 2
     fewer = f"schedule = {{ num_stages = {schedule.num_stages - 1} }}"
@@ -103,7 +101,7 @@ def test_a_stage_is_dropped(budgets: Path, capsys: pytest.CaptureFixture[str]) -
 def test_an_epilogue_store_is_made_uncoalesced(
     budgets: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each store is cut into halves of words, between which the lanes leave gaps."""
+    """Each store is cut into two, whose lanes leave gaps."""
     store = re.compile(r"(st\.global\S*?)(?:\.v[24])?\.b32 \[(%\w+)\+?(\d*)\], \{?([^;}]+)\}?;")
 
     def halves(match: re.Match[str]) -> str:
@@ -135,7 +133,7 @@ def test_registers_are_pushed_over_the_limit(
 def test_what_ptxas_warns_of_breaks_the_gate(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without its fence a wgmma is given one by ptxas, which says so (C7519)."""
+    """ptxas adds a missing fence of wgmma, and warns of it (C7519)."""
     (tool,) = targets.family("cuda").toolchain()
     path = tmp_path / "budgets.toml"
     path.write_text(
@@ -154,8 +152,8 @@ def test_what_ptxas_warns_of_breaks_the_gate(
 def test_a_search_that_predicts_more_breaks_the_gate(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The schedule stays the same where no schedule is known to take any time; but finding it does
-    not. An entry with a schedule of its own has nothing to find."""
+    """If all schedules have the same bound, the choice stays the same but the search predicts
+    more. An entry with a schedule has no search."""
     (tool,) = targets.family("cuda").toolchain()
     path = tmp_path / "budgets.toml"
     text = (
@@ -173,7 +171,7 @@ def test_a_search_that_predicts_more_breaks_the_gate(
 def test_a_redundant_load_is_added(
     budgets: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Volatile, so that the assembler cannot see that it is redundant."""
+    """The load is volatile, so that the assembler keeps it."""
     load = re.compile(r"^ *ld\.global(\S*\.b32 .*\n)", re.MULTILINE)
     render_with(monkeypatch, lambda text: load.sub(r"ld.volatile.global\1\g<0>", text, count=1))
     assert is_right()

@@ -26,7 +26,7 @@ def saved(folder: Path, spec: str, target: str = "sm_80") -> str:
 
 @pytest.fixture
 def launches(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """The options of every launch in an emulator, as they come."""
+    """Record the options of every launch in an emulator."""
     seen: list[dict[str, Any]] = []
     run: Launch = emulate.run
 
@@ -67,7 +67,7 @@ def test_other_schedules_run_few_of_many_workgroups(
 
 
 def test_more_schedules_than_data_sets(tmp_path: Path, launches: list[dict[str, Any]]) -> None:
-    """There are no special values of integers."""
+    """Integers have no data set of special values."""
     assert main(["verify", saved(tmp_path, "matmul 16x16x32 s8"), "--on=emulator"]) == 0
     assert seeds(launches) == [0, 1, 2]
 

@@ -148,7 +148,7 @@ def test_e4m3(name: str, target: str, tmp_path: Path) -> None:
 
 
 def run(spec: Attention, target: str, *inputs: Any, profile: bool = False, **schedule: int) -> Any:
-    """Outputs of the kernel on these inputs, and the emulator's report."""
+    """Return the kernel's outputs, and the emulator's report."""
     found = targets.find(target)
     plan = pipeline.plan_with(spec, found, schedule)
     launch, outputs = plan.launches[0], [p for p in spec.parameters if p.is_output]
@@ -190,7 +190,7 @@ def test_scores_of_any_size_and_masked_rows(target: str) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_no_access_is_wasted(target: str) -> None:
-    """No bank conflict; the output moves once, K and V once for each block of queries."""
+    """There is no bank conflict; the output moves once, K and V once for each block of queries."""
     spec = attention(64, 128, 64, heads=2, kv_heads=2)
     inputs = [np.zeros(p.shape, np.float16) for p in spec.parameters[:3]]
     schedule = {"block_m": 64, "block_n": 64, "num_warps": 4}

@@ -27,7 +27,7 @@ def plan(name: str, size: int, schedule: dict[str, int] | None = None, **fields:
 
 
 def profile(made: Plan) -> LaunchReport:
-    """Counters of the whole grid; what the data are does not change them."""
+    """Return counters of the whole grid, which do not depend on the data."""
     launch = made.launches[0]
     return emulate.run(
         pipeline.source(made).text,
@@ -44,7 +44,8 @@ def profile(made: Plan) -> LaunchReport:
 
 
 def assert_nothing_wasted(made: Plan) -> None:
-    """No bank conflict in stores to LDS and loads from it; sectors as few as the bytes need."""
+    """Check that LDS accesses have no bank conflict, and that sectors are as few as the bytes
+    need."""
     counters = profile(made).counters
     assert counters["bank_conflicts"] == 0
     assert counters["shared_wavefronts"] > 0
@@ -61,7 +62,7 @@ def test_chosen_schedules(name: str, layout: Layout, dtype: DType) -> None:
 @each_layout
 @pytest.mark.parametrize("name", MATRIX)
 def test_the_largest_tile(name: str, layout: Layout) -> None:
-    """In both stages of LDS, with outputs of 16 and of 32 bits."""
+    """Both stages of LDS are used, with outputs of 16 and of 32 bits."""
     out = DType.F32 if layout in (Layout.NN, Layout.TT) else DType.BF16
     made = plan(name, 128, LARGEST, layout=layout, dtype=DType.BF16, out_dtype=out)
     assert_nothing_wasted(made)
@@ -89,7 +90,7 @@ def test_addends_move_in_whole_sectors(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["gfx942", "gfx1201"])
 def test_traffic_is_the_schedules_own_formula(name: str) -> None:
-    """Each workgroup reads its rows of A and columns of B once; each output is written once."""
+    """Each workgroup reads its rows of A and columns of B once, and writes each output once."""
     size = 256
     made = plan(name, size)
     assert isinstance(made, MatmulPlan)

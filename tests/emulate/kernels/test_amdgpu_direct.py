@@ -1,5 +1,5 @@
 """The ping-pong main loop with copies straight to LDS: right in every layout, before and after
-LLVM's optimiser, with no access wasted; and no barrier or fence of it can go unnoticed."""
+LLVM's optimiser, without a wasted access; a missing barrier or fence is always found."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_small_tiles_are_right() -> None:
 
 @pytest.mark.parametrize("layout", tuple(Layout))
 def test_the_tile_of_large_products(layout: Layout) -> None:
-    """Right without a bank conflict or a sector too many."""
+    """The result is right, without a bank conflict or an extra sector."""
     spec = dataclasses.replace(FULL, layout=layout, lda=None, ldb=None, ldc=None)
     kernel = pipeline.kernel(spec, targets.find("gfx950"), DIRECT)
     assert not failures([kernel])
@@ -72,7 +72,7 @@ def test_bytes_waste_no_access(dtype: DType, layout: Layout) -> None:
 
 @pytest.mark.parametrize("program", direct.PROGRAMS[:3], ids=lambda program: program.__name__)
 def test_the_halves_alternate(program: Callable[[], Program]) -> None:
-    """They do not without any one of the barriers, as the text shows."""
+    """The text shows that they do not without any one of the barriers."""
     loop = program().source.partition("\nloop:\n")[2].partition("\nbehind:\n")[0]
     assert alternates(loop)
     parts = loop.split(BARRIER)

@@ -46,7 +46,7 @@ def test_bytes_are_right_before_and_after_the_optimiser(target: Target) -> None:
 
 
 def optimised(kernel: BuiltKernel) -> BuiltKernel:
-    """With what LLVM's optimiser makes of its text."""
+    """Return a kernel whose text LLVM has optimised."""
     machine = machine_for(kernel.plan.target.arch)
     source = dataclasses.replace(kernel.source, text=optimise(kernel.source.text, machine))
     return with_text(kernel, source)
@@ -85,7 +85,7 @@ def test_other_schedules_are_right(target: str, schedule: Schedule) -> None:
 
 
 def test_offsets_beyond_32_bits() -> None:
-    """Rows 2**31 bytes apart; only what is touched of the tensors takes memory."""
+    """Rows are 2**31 bytes apart; only touched parts of the tensors take memory."""
     target = FAMILY.find("gfx942")
     assert target is not None
     spec = Matmul(m=3, n=17, k=20, lda=2**30, ldc=2**30 + 7)

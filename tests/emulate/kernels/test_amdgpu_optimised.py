@@ -77,8 +77,8 @@ def test_before_and_after_the_optimiser(lines: str, targets: tuple[Target, ...])
 
 
 def failures(spec: Spec, targets: Iterable[Target], turn: int = 0) -> Iterator[str]:
-    """Reasons why the kernels of targets, which share what is expected of them, are wrong. `turn`
-    chooses the processor that a text of several is optimised for."""
+    """Yield reasons why kernels of targets are wrong. Kernels with equal text run once; `turn`
+    chooses the processor that such a text is optimised for."""
     alike: dict[str, list[BuiltKernel]] = {}
     for target in targets:
         kernel = text_only(spec, target)
@@ -113,7 +113,7 @@ def failures(spec: Spec, targets: Iterable[Target], turn: int = 0) -> Iterator[s
 
 
 def test_an_optimiser_that_is_wrong_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The text as rendered is right."""
+    """Only the optimised text is wrong, and the failures say so."""
     monkeypatch.setattr(
         f"{__name__}.optimise", lambda text, machine: text.replace(" fmul ", " fadd ")
     )
@@ -131,7 +131,8 @@ def nameless(text: str) -> str:
 
 @pytest.mark.parametrize("target", FAMILY.targets, ids=lambda t: t.name)
 def test_the_lines_are_the_table(target: Target) -> None:
-    """Each operation in each type, products in each layout, each function and each view."""
+    """Lines exist for each operation and type, each layout of products, each function and each
+    view."""
     specs = [spec for lines in LINES.values() for spec in lines(ROWS[target.name])]
     row = ROWS[target.name]["ops"]
     for op in OPS:

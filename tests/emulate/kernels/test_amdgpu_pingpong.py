@@ -1,5 +1,5 @@
-"""The ping-pong main loop: right in every layout and with every remainder, before and after LLVM's
-optimiser, with no access wasted; and no barrier of it can go unnoticed."""
+"""The ping-pong main loop: right in every layout and with every remainder, before and after
+LLVM's optimiser, without a wasted access; a missing barrier is always found."""
 
 from __future__ import annotations
 
@@ -75,7 +75,8 @@ def test_small_tiles_are_right_after_the_optimiser(name: str) -> None:
 
 @pytest.mark.parametrize("layout", tuple(Layout))
 def test_the_tile_of_large_products(layout: Layout) -> None:
-    """Right before and after the optimiser, without a bank conflict or a sector too many."""
+    """Results are right before and after the optimiser, without a bank conflict or an extra
+    sector."""
     spec = dataclasses.replace(FULL, layout=layout, lda=None, ldb=None, ldc=None)
     kernel = pipeline.kernel(spec, targets.find("gfx942"), PING_PONG)
     assert not failures([kernel])
@@ -99,7 +100,7 @@ def test_bytes_waste_no_access(name: str, dtype: DType, layout: Layout) -> None:
 
 @pytest.mark.parametrize("program", pingpong.PROGRAMS[:3], ids=lambda program: program.__name__)
 def test_the_halves_alternate(program: Callable[[], Program]) -> None:
-    """They do not without any one of the barriers, as the text shows."""
+    """The text shows that they do not without any one of the barriers."""
     loop = program().source.partition("\nloop:\n")[2].partition("\nrejoin:\n")[0]
     assert alternates(loop)
     parts = loop.split(BARRIER)

@@ -1,5 +1,5 @@
-"""Workgroups that share k, executed: parts of block tiles against the reference, before and after
-LLVM's optimiser, in any order of arrival; and the workspaces that a launch leaves."""
+"""Workgroups that share K, executed: parts of block tiles against the reference, before and
+after LLVM's optimiser, in any order of arrival; and workspaces after a launch."""
 
 from __future__ import annotations
 
@@ -73,22 +73,21 @@ def test_shares(name: str) -> None:
 
 @pytest.mark.parametrize("num_xcds", [1, 3, 8])
 def test_the_order_of_block_tiles(num_xcds: int) -> None:
-    """Each block tile once, with as many for each die and with one more for some."""
+    """Each block tile occurs once; dies get equal numbers of them, or some get one more."""
     schedule = TILE.override(group_m=4, num_xcds=num_xcds)
     spec = Matmul(m=190, n=100, k=64, batch=2)
     assert not failures([pipeline.kernel(spec, targets.find("gfx942"), schedule)])
 
 
 def test_counters_are_set_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Verification launches once for each of its data sets; each begins with what the one before
-    left."""
+    """Verification launches a kernel once per data set with the same counters."""
     held = kept_workspaces.keep(monkeypatch)
     assert not failures([made("stream")])
     assert held["parts"].any() and not held["arrivals"].any()
 
 
 def test_results_do_not_depend_on_who_comes_last() -> None:
-    """Sums that round are the same bits under every order of workgroups."""
+    """Sums with rounding have the same bits for every order of workgroups."""
     spec = Matmul(m=40, n=64, k=640, out_dtype=DType.F32)
     kernel = pipeline.kernel(spec, targets.find("gfx942"), TILE.override(num_workgroups=7))
     (entry,) = bundle.pack([kernel]).manifest.kernels

@@ -14,7 +14,7 @@ CDNA = ("gfx90a", "gfx942", "gfx950")
 
 
 def odd(dtype: DType, layout: Layout, math: Math = Math.EXACT) -> Matmul:
-    """Rows and columns that are no whole tiles, a partial K-tile."""
+    """Return a product with partial tiles of M, N and K."""
     return Matmul(m=33, n=35, k=72, dtype=dtype, layout=layout, math=math)
 
 
@@ -33,7 +33,8 @@ XF32 = tuple(odd(DType.F32, layout, Math.TF32) for layout in (Layout.NN, Layout.
 
 
 def float8_outputs(one: DType, other: DType) -> tuple[Matmul, ...]:
-    """Four, two and one to a store; read again as C and as the residual, or not."""
+    """Return products whose stores have four, two and one outputs; C and the residual are of the
+    same type, or absent."""
     return (
         Matmul(m=33, n=36, k=40, dtype=one, out_dtype=one, beta=1.0, epilogue=("residual",)),
         Matmul(m=33, n=34, k=40, dtype=one, out_dtype=other, epilogue=("bias", "relu")),

@@ -1,5 +1,5 @@
-"""Batches of several dimensions, executed on every family: each tensor with strides of its own, 0
-where a dimension shares its matrix."""
+"""Batches of several dimensions, executed on every family; each tensor has its own strides, 0
+where it is shared."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ CASES = [
 
 
 def specs(dtype: DType, m: int) -> list[Matmul]:
-    """Three dimensions, packed; groups that share B, beside interleaved outputs with addends; A
-    shared along the middle, and the outer dimension inside of the inner one."""
+    """Return batches of three packed dimensions; groups that share B, with interleaved outputs
+    and addends; A shared along the middle dimension, and the outer dimension stored inside the
+    inner one."""
     n, k = 19, 24
     return [
         Matmul(m=m, n=n, k=k, dtype=dtype, batch_dims=(2, 3, 2), layout="nt"),

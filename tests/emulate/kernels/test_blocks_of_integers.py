@@ -1,4 +1,4 @@
-"""Products of s8 on CPUs without dot-product instructions: sums of several blocks of K in s32."""
+"""Products of s8 on CPUs without dot-product instructions: s32 sums over several blocks of K."""
 
 from __future__ import annotations
 

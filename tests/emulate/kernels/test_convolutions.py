@@ -90,27 +90,28 @@ def test_convolution(name: str, target: str, tmp_path: Path) -> None:
     ids=["parts", "parts-in-one-kernel", "stream-k", "amdgpu-stream-k", "amdgpu-parts"],
 )
 def test_k_is_shared(target: str, schedule: dict[str, int], tmp_path: Path) -> None:
-    """Workgroups begin in the middle of the table of steps."""
+    """Workgroups start in the middle of the table of steps."""
     passes(convolution("conv2d 1x64x4x5,40x64x2x2 f16 padding=1"), target, tmp_path, **schedule)
 
 
 @pytest.mark.parametrize("one_kernel", [0, 1])
 def test_k_of_images_by_channels_is_shared(one_kernel: int, tmp_path: Path) -> None:
-    """A bundle calls the images a, whichever operand they are."""
+    """A bundle names the images `a`, whichever operand they are."""
     spec = convolution("conv2d 1x64x4x5,40x64x2x2 f16 padding=1 layout=nchw +bias")
     passes(spec, "sm_80", tmp_path, split_k=2, one_kernel=one_kernel)
     assert [p.name for p in spec.parameters] == ["a", "b", "bias", "out"]
 
 
 def test_tensor_maps_of_images_by_channels(tmp_path: Path) -> None:
-    """Single pixels are matrices, which wgmma reads through tensor maps of the right tensors."""
+    """A 1x1 convolution multiplies matrices, which wgmma reads through tensor maps of the right
+    tensors."""
     spec = convolution("conv2d 2x64x16x8,128x64x1x1 f16 layout=nchw +bias")
     passes(spec, "sm_90a", tmp_path, mainloop="wgmma")
 
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a", "gfx942", "gfx1100", "vulkan1.3"])
 def test_a_pointwise_convolution_is_the_matmul(target: str) -> None:
-    """Without stride and padding its source is that of the matmul, but for names and shapes."""
+    """Without stride and padding, its source is that of the matmul except for names and shapes."""
     spec = Conv2d(input=(2, 64, 8, 6), weights=(32, 64, 1, 1))
     product = Matmul(m=96, n=32, k=64, layout="nt")
 

@@ -1,4 +1,4 @@
-"""Software prefetches of CPU kernels: the emulator counts those that reach no buffer."""
+"""Software prefetches of CPU kernels: the emulator counts prefetches outside of all buffers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
     ("ahead", "outside"), [(-4, 1), (0, 0), (4, 1), (15, 3), (16, 4), (-13, 4), (1 << 30, 4)]
 )
 def test_prefetches_outside_of_buffers_are_counted(ahead: int, outside: int) -> None:
-    """They are dead if none reaches a buffer."""
+    """An instruction is dead if none of its prefetches reaches a buffer."""
     dead = 4 if outside == 4 else 0
     arguments: list[Argument] = [np.zeros(4, np.float32), np.int64(ahead)]
     report = emulate.run(
@@ -77,7 +77,7 @@ KERNELS = {
 
 
 def counted(spec: Spec, schedule: Schedule, target: str) -> dict[str, float]:
-    """Counts of the gate for a kernel."""
+    """Return the gate's counts for a kernel."""
     built = pack([pipeline.kernel(spec, targets.find(target), schedule)])
     with opened(built) as reader:
         found = profile.profile_kernel(reader, reader.manifest.kernels[0])
@@ -89,7 +89,7 @@ def counted(spec: Spec, schedule: Schedule, target: str) -> dict[str, float]:
     ("target", "kernel"), [(target, kernel) for target in KERNELS for kernel in KERNELS[target]]
 )
 def test_few_prefetches_are_past_the_end(target: str, kernel: str) -> None:
-    """A loop that fetches some steps ahead has a few last ones."""
+    """A loop that prefetches some steps ahead exceeds the buffer in its last steps."""
     spec = text.parse(kernel)
     numbers = counted(spec, pipeline.schedule_for(spec, targets.find(target), {}), target)
     assert numbers["dead_prefetches"] == 0

@@ -1,5 +1,5 @@
-"""Samples of the tasks of a CPU's kernels: each task writes what its launch says, a right kernel
-passes, and a bug in what one task leaves for the next is found."""
+"""Samples of the tasks of a CPU kernel: each task writes the outputs that its launch lists, a
+right kernel passes, and a bug in what one task leaves for the next is found."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_a_bug_between_tasks_is_found(
 
 @pytest.mark.slow
 def test_a_large_product_on_tiles_is_sampled_in_seconds() -> None:
-    """Half a minute for all of it."""
+    """Running all tasks would take half a minute."""
     spec = Matmul(m=1024, n=1024, k=1024, dtype=DType.S8)
     (found,) = verify(kgen.build(spec, ["x86-64-amx"]), on="emulator").kernels
     assert found.passed, found.reason

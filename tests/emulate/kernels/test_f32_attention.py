@@ -102,7 +102,7 @@ def test_blocks(target: str, more: dict[str, int], tmp_path: Path) -> None:
 
 
 def run(spec: Attention, target: str, *inputs: Any, **schedule: int) -> tuple[Any, Any]:
-    """Output of the kernel on these inputs, and the emulator's counters."""
+    """Return the kernel's output, and the emulator's counters."""
     plan = pipeline.plan_with(spec, targets.find(target), schedule)
     launch, out = plan.launches[0], np.zeros(spec.parameter("out").shape, np.float32)
     report = emulate.run(
@@ -120,7 +120,7 @@ def run(spec: Attention, target: str, *inputs: Any, **schedule: int) -> tuple[An
 
 @pytest.mark.parametrize("target", ["sm_80", "gfx942", "gfx1100"])
 def test_result_has_the_precision_of_f32(target: str) -> None:
-    """Products of f32 are not rounded to tf32 or f16, which are off by 1e-4 of a score."""
+    """Products are not rounded to tf32 or f16, which would change a score by 1e-4 of its size."""
     spec = attention(16, 64, 32, dtype="f32", scale=1.0)
     generator = np.random.default_rng(0)
     q, k, v = (generator.standard_normal(p.shape, np.float32) for p in spec.parameters[:3])
@@ -142,7 +142,7 @@ def test_no_bank_conflict(target: str, size: int) -> None:
 
 
 def test_main_loops() -> None:
-    """Multiply-adds where there is no matrix instruction of f32, and only there."""
+    """Multiply-adds are used if and only if there is no matrix instruction of f32."""
     spec = attention(64, 64, 64, dtype="f32")
     for target in ("sm_75", "sm_90a", "gfx1030", "gfx1201"):
         assert isinstance(pipeline.plan(spec, targets.find(target)).schedule, FmaAttention), target

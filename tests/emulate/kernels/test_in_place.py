@@ -1,5 +1,5 @@
-"""Results that are written upon what they are made of: right on devices, whatever the remainder,
-and only where the kernel reads an element before it writes it, and no more."""
+"""Results that are written in place of an input: right with every remainder, and only if the
+kernel reads an element before it writes it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.onnx_models import Maker
 
 
 def chain(rows: int, cols: int) -> onnx.ModelProto:
-    """Products with rows and elements behind them, all of one shape."""
+    """Return products followed by rows and element-wise kernels, all of one shape."""
     m = Maker()
     h = m.add("MatMul", m.input("x", (rows, 8)), m.weight(8, cols))
     h = m.add("Softmax", h, axis=-1)

@@ -1,4 +1,4 @@
-"""Bits and shifts of integers, by kernels of three families in the emulator."""
+"""Bitwise operations and shifts of integers, in emulated kernels of three families."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def verified(path: Path, weights: str, targets: list[str], **shapes: Any) -> lis
 
 @pytest.mark.parametrize("weights", ["bf16", "s8", "s4"])
 def test_a_model_with_narrow_weights(model: Path, weights: str) -> None:
-    """The result is that of the model with rounded weights, which differs from the model's."""
+    """The result is that of the model with rounded weights, not of the original."""
     targets = ["native"] if weights == "s4" else ["native", "sm_80", "gfx942"]
     for found in verified(model, weights, targets, shapes=SHAPES):
         assert found.passed, (found.target, found.first_wrong, found.outputs, found.reason)
@@ -102,7 +102,8 @@ def test_a_model_with_narrow_weights(model: Path, weights: str) -> None:
 
 
 def test_weights_of_4_bits_are_packed_beside_any_activations(tmp_path: Path) -> None:
-    """Also transposed ones, which blocks along k do not go with: they are copied."""
+    """Activations may be transposed, which kernels with blocks along K do not support: they are
+    copied."""
     maker = Maker()
     turned = maker.add("Transpose", maker.input("x", (2, 64, 3)), perm=[0, 2, 1])
     numbers = np.random.default_rng(3).standard_normal((64, 40)).astype(np.float32)
@@ -115,7 +116,7 @@ def test_weights_of_4_bits_are_packed_beside_any_activations(tmp_path: Path) -> 
 
 
 def test_other_weights_are_not_what_a_model_computes(model: Path) -> None:
-    """The bound is that of f32: weights that are rounded otherwise are beyond it by far."""
+    """The bound is that of f32; weights that are rounded in another way exceed it by far."""
     bundle = kgen.compile_model(model, ["native"], weights="s8", shapes=SHAPES).bundle
     (program,) = bundle.manifest.programs
     with opened(bundle) as reader:
@@ -132,9 +133,9 @@ def test_an_encoder_with_narrow_weights(weights: str) -> None:
 
 
 def convolutions() -> onnx.ModelProto:
-    """Return convolutions of one position, of several, with a stride, in groups, per channel, and
-    one with places that see padding only; and two before a normalization, of which one is folded
-    and one is an output, too."""
+    """Return convolutions of one and of several positions, strided, grouped, per channel, with
+    positions that see only padding; and two before a normalization, one folded and one that is
+    also an output."""
     m = Maker()
     x = m.input("x", (1, 8, 5, 64))
     x = m.add("Relu", m.add("Conv", x, m.weight(16, 8, 3, 3), m.weight(16), pads=[1, 1, 1, 1]))
@@ -162,7 +163,7 @@ def test_convolutions(tmp_path: Path, weights: str) -> None:
 
 @pytest.mark.parametrize("weights", ["bf16", "s8"])
 def test_a_tied_table(tmp_path: Path, weights: str) -> None:
-    """A decoder's table of embeddings is in its bundle once, narrow, and its last product reads it
+    """A decoder's embedding table is in its bundle once, narrow, and its last product reads it
     unpacked."""
     proto = onnx.load(DECODER["step"])
     tensors = {t.name: t for t in proto.graph.initializer}
@@ -194,8 +195,8 @@ READING = [["q"], ["k"], ["v"], ["gate"], ["up"]]
 
 
 def test_a_decoder_with_outliers(tmp_path: Path) -> None:
-    """A channel whose activations are far larger, as models of language have, and which no weight
-    takes: the others keep their digits beside it."""
+    """A single channel has far larger activations, as in language models, and no weight reads
+    it; the other channels keep their digits."""
     proto = onnx.load(DECODER["step"])
     for tensor in proto.graph.initializer:
         array = numpy_helper.to_array(tensor).copy()
@@ -235,7 +236,8 @@ def test_on_the_command_line(
 
 @pytest.fixture(scope="module")
 def attention(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Products of constants and of one another, whose operands are read by others too."""
+    """Return products with constants and of two values, whose operands have other consumers,
+    too."""
     m = Maker()
     x = m.input("x", (2, 16, 32))
     q, k, v = (m.add("MatMul", x, m.weight(32, 32)) for _ in range(3))
@@ -251,7 +253,8 @@ def attention(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(("dtype", "target"), [("bf16", "sm_80"), ("f16", "gfx942")])
 def test_products_in_16_bits(attention: Path, dtype: str, target: str) -> None:
-    """Kernels write what they multiply in 16 bits, and the model of such products is computed."""
+    """Kernels write their results in 16 bits for the next product, and the model with rounded
+    operands is computed."""
     bundle = kgen.compile_model(attention, ["native", target], products=dtype).bundle  # type: ignore[arg-type]
     kernels = bundle.manifest.kernels
     assert products_of(kernels) == dtype and weights_of(kernels) is None
@@ -274,8 +277,8 @@ def test_products_in_16_bits(attention: Path, dtype: str, target: str) -> None:
 
 @pytest.mark.parametrize("seed", [2, 5])
 def test_an_operand_that_is_a_step_of_16_bits_off(attention: Path, seed: int) -> None:
-    """The outputs move by far more than f32 rounding, if less than with all operands off: for these
-    seeds f32 and f64 round one operand to different neighbours where the model in f32 has none."""
+    """With these seeds, f32 and f64 round one operand to different 16-bit neighbours. The
+    outputs then move by far more than f32 rounding, but within the bound."""
     bundle = kgen.compile_model(attention, ["native"], products="bf16").bundle
     (program,) = bundle.manifest.programs
     expected = truth(attention, program, products="bf16", seed=seed)
@@ -333,7 +336,7 @@ def test_quantised_weights_come_out_as_they_were() -> None:
 
 @pytest.mark.parametrize("kind", [np.float32, np.float16])
 def test_weights_of_4_bits_keep_their_numbers(kind: type[np.floating[Any]]) -> None:
-    """Blocks of which no number is -8, as in halves of longer blocks, and one of zeros."""
+    """Some blocks have no -8, as in halves of longer blocks; one has only zeros."""
     rng = np.random.default_rng(0)
     numbers = rng.integers(-5, 6, (40, 64))
     # The farthest number of each block, and a second one that no other scale has as a multiple.
@@ -348,8 +351,8 @@ def test_weights_of_4_bits_keep_their_numbers(kind: type[np.floating[Any]]) -> N
 
 @pytest.mark.parametrize("zeros", ["whole", "fractions"])
 def test_weights_of_4_bits_keep_their_zero_points(zeros: str) -> None:
-    """Rows of blocks with zero points, the last block in part; one of them has other numbers, too,
-    and is rounded as without them."""
+    """The last block of a row is partial; a row with other numbers is rounded again, without
+    zero points."""
     rng = np.random.default_rng(1)
     numbers = rng.integers(0, 16, (40, 70))
     scales = rng.uniform(0.01, 0.1, (40, 3)).astype(np.float16).astype(np.float32)
@@ -368,7 +371,7 @@ def test_weights_of_4_bits_keep_their_zero_points(zeros: str) -> None:
 
 
 def in_bits(style: str, k: int, n: int, block: int) -> tuple[onnx.ModelProto, Any]:
-    """Return a model of one product with weights of 4 bits and zero points, and the weights."""
+    """Return a model of one product with 4-bit weights and zero points, and the weights."""
     m, count, rng = Maker(opset=21), -(-k // block), np.random.default_rng(2)
     x = m.input("x", (3, k))
     numbers = rng.integers(0, 16, (n, count, block)).astype(np.uint8)
@@ -398,8 +401,8 @@ def in_bits(style: str, k: int, n: int, block: int) -> tuple[onnx.ModelProto, An
     ],
 )
 def test_a_model_with_zero_points_of_4_bits(style: str, k: int, block: int, tmp_path: Path) -> None:
-    """Weights stay in 4 bits, with a scale in 16 bits and a number in f32 for each block of 32 (the
-    first half of which is a block of 16), and the result is that of the model."""
+    """Weights stay in 4 bits, with a 16-bit scale and an f32 number for each block of 32, and
+    the result is the model's."""
     proto, weights = in_bits(style, k, 40, block)
     onnx.save(proto, tmp_path / "m.onnx")
     (found,) = verified(tmp_path / "m.onnx", "s4", ["x86-64-v3"])
@@ -424,8 +427,8 @@ def in_f32(packed: np.ndarray[Any, Any], count: int) -> np.ndarray[Any, Any]:
 
 
 def test_weights_are_rounded_to_the_nearest() -> None:
-    """The kernels' rounding and the check's agree on columns of zeros, of one number, and of a
-    partial block."""
+    """The kernels and the check round columns of zeros, of one number and of a partial block
+    alike."""
     rng = np.random.default_rng(0)
     columns = (rng.standard_normal((5, 75)) * np.float32(0.1)).astype(np.float32)
     columns[1], columns[2, 3:], columns[3, :40] = 0.0, 0.0, 0.0

@@ -1,4 +1,4 @@
-"""Remainders and rounded quotients of floats, by kernels of three families in the emulator."""
+"""Remainders and rounded quotients of floats, in emulated kernels of three families."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Scatters: rows that are written into a table by calls of a kernel; an index out of range writes
-nothing. Kernels without that rule: `mutations/every_data_set/scatters.py`."""
+"""Scatters: calls of a kernel write rows into a table; an index out of range writes nothing.
+Kernels without that rule: `mutations/every_data_set/scatters.py`."""
 
 from __future__ import annotations
 

@@ -44,14 +44,14 @@ def test_options(name: str, target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", ["sm_75", "sm_90a", "gfx1201", "gfx950"])
 def test_other_targets(target: str, tmp_path: Path) -> None:
-    """More parts than some lengths have blocks."""
+    """There are more parts than some lengths have blocks."""
     spec = attention(5, 127, 32, heads=4, batch=2, kv_length=True, lse=True, **BOTTOM)
     fields = {"block_m": 16, "num_warps": 1, "packs_heads": 1, "split_k": 4}
     check(spec, target, tmp_path, fields)
 
 
 def run(spec: Attention, name: str, fields: dict[str, int], **inputs: Any) -> dict[str, Any]:
-    """Arrays of both kernels on these inputs, workspaces included; floats start as NaN."""
+    """Return the arrays of both kernels, workspaces included; floats start as NaN."""
     target = targets.find(name)
     schedule = pipeline.schedule_for(spec, target, SMALL | fields)
     kernel = pipeline.kernel(spec, target, schedule)
@@ -76,7 +76,7 @@ def run(spec: Attention, name: str, fields: dict[str, int], **inputs: Any) -> di
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_keys_are_divided_by_their_length(target: str) -> None:
-    """33 keys are two blocks: one for each of the first two parts. Nothing of others is stored."""
+    """Two blocks hold 33 keys: the first two parts have one each. Other parts store nothing."""
     spec = attention(1, 256, 16, heads=4, kv_length=True, out_dtype="f32", scale=1.0)
     generator = np.random.default_rng(0)
     q, k, v = (generator.standard_normal(p.shape).astype(np.float16) for p in spec.parameters[:3])
@@ -94,7 +94,7 @@ def test_keys_are_divided_by_their_length(target: str) -> None:
 
 
 def rounding(score: int) -> float:
-    """Rounding error of the exponent of 2 of a score in f32."""
+    """Return the rounding error of a score's exponent of 2 in f32."""
     exact = score * float(np.float32(math.log2(math.e)))
     return exact - float(np.float32(exact))
 
@@ -102,8 +102,8 @@ def rounding(score: int) -> float:
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("far", [False, True])
 def test_parts_with_large_maxima(far: bool, target: str) -> None:
-    """Two neighbouring scores in two parts, whose exponents are rounded to opposite sides; or one
-    of a million more, whose maximum is subtracted first."""
+    """Two close scores in two parts have exponents that are rounded to opposite sides; or one
+    score is larger by a million, and its maximum is subtracted first."""
     spec = attention(1, 64, 16, out_dtype="f32", scale=1.0, lse=True)
     base = 1_000_000 if far else 600_000
     first = max(range(base, base + 1000), key=lambda s: abs(rounding(s) - rounding(s + 1)))

@@ -55,7 +55,8 @@ def kernel(
     declarations: str = "",
     attributes: str = "",
 ) -> str:
-    """An AMDGPU kernel ``k`` whose entry block has the thread in %t (i32) and %i (i64)."""
+    """Return an AMDGPU kernel ``k`` whose entry block has the thread's number in %t (i32) and %i
+    (i64)."""
     return verified(f"""target triple = "amdgcn-amd-amdhsa"
 declare i32 @llvm.amdgcn.workitem.id.x()
 {declarations}
@@ -120,12 +121,12 @@ def in_lanes(
 def one_call(
     call: str, declaration: str, inputs: Sequence[Array], dtype: npt.DTypeLike, cpu: str = "gfx942"
 ) -> Array:
-    """The result of one call in each lane."""
+    """Return the result of one call in each lane."""
     return in_lanes(f"  %r = call {call}", inputs, dtype, f"declare {declaration}", cpu=cpu)
 
 
 def native(source: str, entry: str, arguments: Sequence[Array]) -> None:
-    """Compile for this machine and call with the arrays' addresses: the oracle of CPU code."""
+    """Compile for this machine and call with the arrays' addresses, as the oracle of CPU code."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     module = llvm.parse_assembly(source)
@@ -158,7 +159,8 @@ print(module)
 
 
 def optimised(source: str, cpu: str) -> str:
-    """After -O3 for an AMDGPU; in a child, for LLVM ends the process where it cannot go on."""
+    """Return the text after -O3 for an AMDGPU. LLVM runs in a child process, because an error
+    ends it."""
     result = subprocess.run(
         [sys.executable, "-c", _OPTIMISE, cpu],
         input=source,

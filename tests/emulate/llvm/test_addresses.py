@@ -1,4 +1,4 @@
-"""Addresses: where memory ends, what is aligned, and what may be written."""
+"""Addresses: ends of buffers, alignment, and read-only memory."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ define void @f(i64 %n) {
 
 @pytest.mark.parametrize("width", ["i16", "float", "<4 x i32>"])
 def test_buffer_resources_check_their_range(width: str) -> None:
-    """Elements past the number of bytes load as zero and are not stored."""
+    """Elements past the buffer's size load as zero and are not stored."""
     source = kernel(
         f"""
   %from = call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(
@@ -68,7 +68,7 @@ declare void @llvm.amdgcn.raw.ptr.buffer.store({width}, ptr addrspace(8), i32, i
 
 
 def test_what_is_added_by_soffset_must_be_in_range_anyway() -> None:
-    """Whether it belongs to the offset that is checked, sources do not say alike."""
+    """Sources disagree whether the checked offset includes soffset."""
     source = kernel(
         """
   %from = call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(

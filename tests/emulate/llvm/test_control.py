@@ -58,7 +58,7 @@ end:
 
 
 def test_lanes_leave_a_loop_one_by_one() -> None:
-    """Every lane has its own trip count; what it takes out of the loop is its own last value."""
+    """Every lane has its own trip count, and keeps the value of its own last iteration."""
     start = np.arange(1, LANES + 1, dtype=np.uint32)
     steps = np.zeros(LANES, np.uint32)
     report = lanewise(COLLATZ, [start], steps)
@@ -102,7 +102,7 @@ join:
 
 
 def test_what_a_loop_defines_is_kept_for_lanes_that_left_it() -> None:
-    """Without a phi behind the loop: the value is that of the lane's own last iteration."""
+    """Without a phi after the loop, a lane sees the value of its own last iteration."""
     a = np.arange(LANES, dtype=np.uint32)
     out = np.zeros(LANES, np.uint32)
     lanewise(

@@ -1,4 +1,4 @@
-"""Loads to LDS: what they copy, when they land, what may not happen before."""
+"""Loads to LDS: copied bytes, the time when they land, and accesses that are too early."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ REVERSED = 1000 + np.arange(LANES, dtype=np.uint32)[::-1]
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("wait", ["", WAIT_0])
 def test_a_copy_that_is_waited_for(wait: str, seed: int) -> None:
-    """The release fence waits too, as LLVM makes it."""
+    """A release fence waits, too, as LLVM compiles it."""
     out, report = launch(COPY + wait + RELEASE + BARRIER + ACQUIRE + READ, seed=seed)
     np.testing.assert_array_equal(out, REVERSED)
     assert report.counters["copy"] == 2
@@ -84,7 +84,7 @@ def test_a_copy_that_is_waited_for(wait: str, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_a_copy_that_nobody_waits_for(seed: int) -> None:
-    """The barrier alone does not wait."""
+    """A barrier alone does not wait."""
     found = fault(COPY + BARRIER + ACQUIRE + READ, seed)
     assert found.kind == "pending-copy"
     assert "has not waited" in found.message and found.instruction.startswith("%x = load")
@@ -113,7 +113,7 @@ SECOND = (
 
 
 def test_the_older_of_two_copies() -> None:
-    """vmcnt(1) waits for all but the last."""
+    """vmcnt(1) waits for all copies but the last."""
     tail = WAIT_1 + BARRIER + ACQUIRE
     first = fault(COPY + SECOND + BARRIER + ACQUIRE + READ)
     assert first.kind == "pending-copy"

@@ -1,5 +1,5 @@
-"""Kernels that clang made from OpenCL C (``data/amd/kernels.cl``): what the emulator makes of IR
-that kgen did not write, optimised and not, and of each kernel with something broken in it."""
+"""Kernels that clang made from OpenCL C (``data/amd/kernels.cl``): IR that kgen did not write,
+optimised and not, and each kernel with one bug."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ BARRIER = "tail call void @llvm.amdgcn.s.barrier()"
 
 
 def broken(file: str, name: str, old: str, new: str, count: int) -> Fault:
-    """The fault of a kernel in which the ``count``-th ``old`` is ``new``."""
+    """Return the fault of a kernel in which the ``count``-th ``old`` is replaced by ``new``."""
     source = text(file)
     start = source.index(f"@{name}(")
     end = source.index("\n}", start)

@@ -11,7 +11,7 @@ from tests.emulate.memory_kernels import LANES, fault, launch
 
 
 def test_paths_through_structs_arrays_and_vectors() -> None:
-    """On this machine's data layout: { i8, [3 x { i32, double }], <4 x i16>, ptr }."""
+    """The data layout is this machine's: { i8, [3 x { i32, double }], <4 x i16>, ptr }."""
     source = """
 %pair = type { i16, i8 }
 %inner = type { i32, double }
@@ -131,7 +131,7 @@ declare float @llvm.vector.reduce.fadd.v8f32(float, <8 x float>)
 
 
 def test_lds_global_and_flat_pointers_meet() -> None:
-    """Static and dynamic LDS, reversed within the workgroup through a flat pointer."""
+    """Static and dynamic LDS are reversed within the workgroup through a flat pointer."""
     source = kernel(
         """
   %g = call i32 @llvm.amdgcn.workgroup.id.x()

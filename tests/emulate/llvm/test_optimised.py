@@ -1,5 +1,5 @@
-"""kgen's AMD kernels after LLVM's passes at every level: the emulator's results stay the same, bit
-for bit, and so do the counters of a run that is repeated."""
+"""kgen's AMD kernels after LLVM's passes at every level: results keep their bits, and repeated
+runs their counters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text to records: every form of constant, type and name that LLVM prints."""
+"""Parser of LLVM IR: every form of constant, type and name that LLVM prints."""
 
 from __future__ import annotations
 

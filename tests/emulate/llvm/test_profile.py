@@ -34,7 +34,7 @@ def profiled(body: str, *, cpu: str = "gfx942", lanes: int = 64, seed: int = 0) 
 
 
 def lds(access: str, words: int) -> str:
-    """An access to LDS at word ``words * thread``."""
+    """Return an access to LDS at word ``words * thread``."""
     return f"""
   %n = mul i32 %t, {words}
   %at = getelementptr i32, ptr addrspace(3) @tile, i32 %n
@@ -151,7 +151,7 @@ join:
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_classes_and_lanes(seed: int) -> None:
-    """96 lanes: a wave whose lanes part, and half a wave whose lanes do not."""
+    """The launch has 96 lanes: one wave diverges, and half a wave does not."""
     body = MIXED[: MIXED.index("  %d = call")] + "  ret void"
     report = profiled(body, lanes=96, seed=seed)
     counters = report.counters

@@ -1,4 +1,4 @@
-"""Loads that transpose among neighbouring lanes."""
+"""Loads that transpose between neighbouring lanes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.emulate.llvm.llvm_kernels import Array, kernel, run
 
 
 def from_lds(name: str, type_: str) -> str:
-    """Every lane loads its piece of LDS, which is a copy of %in."""
+    """Return a kernel in which every lane loads its part of LDS, a copy of %in."""
     return kernel(
         f"""
   %f = getelementptr {type_}, ptr addrspace(1) %in, i32 %t
@@ -58,7 +58,7 @@ def loaded(source: str, data: Array, lanes: int) -> Array:
     ],
 )
 def test_columns_of_rows_in_lds(name: str, type_: str, dtype: type[np.unsignedinteger]) -> None:
-    """Every lane gets a column of rows of 16 elements, each in some lanes."""
+    """Every lane gets a column of rows of 16 elements, which several lanes load."""
     data: Array = np.random.default_rng(0).integers(0, 256, 512 // np.dtype(dtype).itemsize)
     data = data.astype(dtype)
     elements = len(data) // 64

@@ -16,7 +16,7 @@ from tests.emulate.llvm.llvm_kernels import Array, run
 
 
 def text(body: str, triple: str = "amdgpu9.42-amd-amdhsa", element: str = "i32") -> str:
-    """A kernel without attributes that stores %r of each thread."""
+    """Return a kernel without attributes in which each thread stores %r."""
     return f"""target triple = "{triple}"
 declare i32 @llvm.amdgcn.workitem.id.x()
 declare i32 @llvm.amdgcn.wave.id()

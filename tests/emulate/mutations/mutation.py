@@ -92,7 +92,7 @@ class Mutation:
     why: str = ""
 
     def apply(self) -> str:
-        """The program's text with the bug in it."""
+        """Return the program's text with the bug."""
         before = self.program().source
         found = list(re.finditer(self.pattern, before, re.MULTILINE))
         assert found, f"{self.pattern} does not match"

@@ -24,7 +24,7 @@ Data = Literal["one", "every"]
 
 
 class Seeded(EmulatorExecutor):
-    """The emulator under one scheduler seed; it keeps the report of the last launch."""
+    """Emulator under one scheduler seed; it keeps the report of the last launch."""
 
     def __init__(self, entry: KernelEntry, form: str, source: str, seed: int) -> None:
         super().__init__(entry, form, source)

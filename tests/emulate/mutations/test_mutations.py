@@ -95,7 +95,7 @@ def name(item: Mutation | Callable[[], Program]) -> str:
 
 @pytest.fixture(autouse=True)
 def loops_soon_have_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No program turns oftener than this, as those that are right show."""
+    """Limit the iterations of loops to a number that right programs never reach."""
     monkeypatch.setattr("kgen.emulate.ptx.most_turns", lambda memory: MOST_TURNS)
 
 
@@ -128,7 +128,8 @@ def test_the_bug_is_found(mutation: Mutation) -> None:
 
 @pytest.mark.parametrize("mutation", UNCAUGHT, ids=name)
 def test_what_is_not_caught_today(mutation: Mutation) -> None:
-    """When one of these fails, an emulator has become better: move it to the caught ones."""
+    """If a case fails, an emulator has improved: move the bug to the tables of bugs that are
+    caught."""
     assert mutation.why
     assert mutation.verdict() == CLEAN
 
@@ -136,7 +137,7 @@ def test_what_is_not_caught_today(mutation: Mutation) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("program", [p for m in SCHEDULED for p in m.PROGRAMS], ids=name)
 def test_compilers_take_the_bugs(program: Callable[[], Program]) -> None:
-    """Nothing but running them can find them."""
+    """Assemblers accept every bug, so only execution can find it."""
     right = program()
     bugs = [mutation.apply() for mutation in ALL if mutation.program is program]
     if right.language == "ptx":

@@ -1,4 +1,5 @@
-"""Attention that models write out as one kernel of a GPU: run, and every step held against ONNX."""
+"""Attention that models write out as one kernel of a GPU: executed, and every step compared with
+ONNX."""
 
 from __future__ import annotations
 
@@ -49,7 +50,7 @@ class Layer(Maker):
         return str(self.add("Transpose", x, perm=[0, 2, 1, 3]))
 
     def shared(self) -> str:
-        """Heads of K or V, each for all queries' heads of its group."""
+        """Return the heads of K or V, each repeated for all query heads of its group."""
         x, group = self.heads(self.kv_heads), HEADS // self.kv_heads
         if group == 1:
             return x
@@ -81,7 +82,7 @@ def encoder(dtype: Any) -> onnx.ModelProto:
 
 
 def hidden_by_choice(dtype: Any) -> onnx.ModelProto:
-    """A mask of tokens that chooses between a score and a large negative number."""
+    """A mask of tokens selects between a score and a large negative number."""
     m = Layer(dtype, tokens=21)
     mask = m.shaped(m.input("mask", (BATCH, 21), T.INT64), BATCH, 1, 1, 21)
     seen = m.add("Cast", mask, to=T.BOOL)
@@ -103,8 +104,7 @@ def compiled(model: onnx.ModelProto, target: str) -> CompiledModel:
 
 
 def attention_of(made: CompiledModel, target: str) -> Attention:
-    """The attention of a model without a softmax of its own, and with four projections, of which
-    three may be one product."""
+    """Return a model with one attention and four projections, of which three may be one product."""
     ops = [call.spec.op for call in made.lowered[target].calls]
     assert "rowwise" not in ops and ops.count("matmul") in (2, 4)
     (spec,) = (s for c in made.lowered[target].calls if isinstance(s := c.spec, Attention))
@@ -213,8 +213,8 @@ def product(spec: Attention, number: int) -> Matmul:
     ],
 )
 def test_few_queries_of_many_keys(target: str, queries: int, keys: int, is_one: bool) -> None:
-    """Scores of one query are few bytes, and both products have more workgroups than heads. The
-    kernel has as many if it divides many keys."""
+    """A single query has few scores, and its two products have more workgroups than heads. The
+    kernel has as many if it divides the keys."""
     found = targets.find(target)
     spec = Attention(q=(1, 12, queries, 64), k=(1, 12, keys, 64))
     steps = tuple(product(spec, number) for number in range(2))
@@ -222,14 +222,15 @@ def test_few_queries_of_many_keys(target: str, queries: int, keys: int, is_one: 
 
 
 def test_what_exceeds_the_limits_of_a_target_keeps_its_steps() -> None:
-    """More heads than workgroups along z of a grid."""
+    """The attention has more heads than a grid has workgroups along z."""
     family, target = targets.family("cuda"), targets.find("sm_80")
     specs = [Attention(q=(n, 300, 4, 16), k=(n, 300, 4, 16)) for n in (200, 300)]
     assert [family.attends(target, spec, ()) for spec in specs] == [True, False]
 
 
 def test_what_cannot_be_planned_leaves_the_other_form() -> None:
-    """A step with more matrices than a grid has workgroups along z; on Vulkan, too many bytes."""
+    """The product has more matrices than a grid has workgroups along z; on Vulkan, the tensors
+    have too many bytes."""
     spec = Attention(q=(1, 12, 1, 64), k=(1, 12, 2048, 64))
     for name, steps, step in (
         ("sm_80", (Matmul(m=1, n=64, k=64),), Matmul(m=1, n=2048, k=64, batch=90000)),

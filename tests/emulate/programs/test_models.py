@@ -1,4 +1,5 @@
-"""Whole models: compiled, run on what is here, and every step held against the model in f64."""
+"""Whole models: compiled, run on available devices and emulators, and every step compared with
+the model in f64."""
 
 from __future__ import annotations
 
@@ -59,7 +60,7 @@ def test_every_step_is_right(made: Bundle, expected: Truth) -> None:
 
 
 def moved(program: Program) -> Program:
-    """A program in which the second layer's bias is read 4 bytes too far into the first one's."""
+    """Return a program in which the second layer reads its bias 4 bytes too early."""
     bias = program.by_name[program.steps[1].bindings["bias"]]
     other = program.by_name[program.steps[0].bindings["bias"]]
     place = dataclasses.replace(other.place, offset=4)
@@ -126,7 +127,7 @@ def test_on_the_command_line(
 def test_what_onnx_computes_otherwise(
     opset: int, operator: str, scales: list[float] | None, attributes: Any, tmp_path: Path
 ) -> None:
-    """Axes of an old Softmax, and elements between aligned corners."""
+    """Cases: the axes of an old Softmax, and elements between aligned corners."""
     m = Maker(opset)
     given = ["", m.constant(scales)] if scales else []
     more: Any = {"coordinate_transformation_mode": "align_corners"} if scales else {}
@@ -138,20 +139,21 @@ def test_what_onnx_computes_otherwise(
 
 
 def by_function(m: Maker, x: str) -> str:
-    """A function of opset 11, whose Softmax is of all axes from the second on."""
+    """Return a model with a function of opset 11, whose Softmax covers all axes from the second
+    on."""
     m.nodes.append(onnx.helper.make_node("f", [x], ["y"], domain="own"))
     return str(m.add("Neg", "y"))
 
 
 def by_bodies(m: Maker, x: str) -> str:
-    """Operators that have no kernel of their own."""
+    """Return a model of operators without kernels of their own."""
     y = m.add("GroupNormalization", x, m.weight(2), m.weight(2), num_groups=2)
     return str(m.add("Neg", m.add("ThresholdedRelu", y, alpha=0.25)))
 
 
 @pytest.mark.parametrize("make", [by_function, by_bodies])
 def test_bodies_of_functions_and_operators(make: Any, tmp_path: Path) -> None:
-    """Verification computes them as they are, by the definitions of onnx and our own."""
+    """Verification computes them by onnx's and our definitions, without inlining."""
     m = Maker(21)
     model = m.model(make(m, m.input("x", (2, 2, 4, 5))))
     imports = [onnx.helper.make_opsetid("", 11)]
@@ -178,7 +180,8 @@ def test_bodies_of_functions_and_operators(make: Any, tmp_path: Path) -> None:
 def test_functions_that_recurrent_layers_name(
     operator: str, gates: int, functions: tuple[str, ...], tmp_path: Path
 ) -> None:
-    """Other ones of each direction. Both directions write their last states into one tensor."""
+    """Each direction has other activation functions. Both write their last states into one
+    tensor."""
     m = Maker()
     weights = m.weight(2, gates * 8, 4), m.weight(2, gates * 8, 8), m.weight(2, gates * 16)
     named = [*functions, *reversed(functions)]
@@ -221,7 +224,7 @@ TARGETS = ["x86-64-v3", "vulkan1.3", "sm_80", "gfx942"]
 @pytest.mark.slow
 @pytest.mark.parametrize("exporter", EXPORTED)
 def test_an_encoder_on_every_family(exporter: str) -> None:
-    """Two layers as an exporter writes them: on the CPU and lavapipe, and in the emulators."""
+    """Two layers, exported by PyTorch, on the CPU, on lavapipe and in the emulators."""
     targets = TARGETS if exporter == "dynamo" else TARGETS[:1]
     shapes: Any = ENCODER_SHAPES if exporter == "torchscript" else {}
     bundle = kgen.compile_model(EXPORTED[exporter], targets, shapes=shapes).bundle
@@ -251,7 +254,7 @@ def test_a_decoder_on_every_family(name: str, targets: list[str], steps: int) ->
 
 @pytest.mark.slow
 def test_a_wrong_plan_of_memory_is_found() -> None:
-    """Queries written over the layer's input, which the residual reads later."""
+    """Queries overwrite the layer's input, which the residual reads later."""
     bundle = kgen.compile_model(EXPORTED["dynamo"], ["native"]).bundle
     (program,) = bundle.manifest.programs
     kept, queries = (program.by_name[program.steps[i].bindings["out"]] for i in (1, 4))

@@ -1,4 +1,4 @@
-"""Whole programs on the emulators of GPU code, over one arena, as a runtime lays it out."""
+"""Whole programs in the emulators of GPU code, with one arena as in a runtime."""
 
 from __future__ import annotations
 

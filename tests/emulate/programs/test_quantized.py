@@ -1,4 +1,4 @@
-"""Quantised models on a CPU with AVX2 and on GPUs, executed, against onnx's own reference."""
+"""Quantised models on a CPU with AVX2 and on GPUs, executed, against onnx's reference."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TARGET = "x86-64-v3"
 def verified(
     compiled: onnx.ModelProto, model: onnx.ModelProto, target: str = TARGET
 ) -> ProgramResult:
-    """Result of one model's program that is compared with another model."""
+    """Return the result of a model's program, after a comparison with another model."""
     bundle = kgen.compile_model(compiled, [target]).bundle
     program = bundle.manifest.programs[0]
     with opened(bundle) as reader:
@@ -56,7 +56,7 @@ def test_verification_passes(name: str) -> None:
 
 
 def of_16_bits() -> onnx.ModelProto:
-    """Differences of u16 and constants, as s16; the same u16 transposed; s16 as s32."""
+    """Differences of u16 and constants, as s16; u16 transposed; s16 as s32."""
     m = Quantizer(opset=21)
     x = m.input("x", (3, 5), T.UINT16)
     wide = m.add("Sub", m.add("Cast", x, to=T.INT32), m.constant(np.arange(5) * 8192, np.int32))
@@ -71,7 +71,7 @@ def of_16_bits() -> onnx.ModelProto:
 
 @pytest.mark.parametrize("device", ["cpu", "reference"])
 def test_inputs_and_outputs_of_16_bits(device: str, tmp_path: Path) -> None:
-    """Their bytes are those of numpy's types, whatever the kernels read."""
+    """The bytes of inputs and outputs are those of numpy's 16-bit types."""
     path = kgen.compile_model(of_16_bits(), [TARGET]).save(tmp_path / "model.kgen")
     limits = [0, 1, 255, 256, 32767, 32768, 65280, 65535]
     x = np.array([*limits, *range(300, 307)], np.uint16).reshape(3, 5)
@@ -146,7 +146,7 @@ def test_verification_of_inputs_and_outputs_of_narrow_floats(target: str, kind: 
 
 @pytest.mark.parametrize("target", ["sm_80", "gfx942", "vulkan1.3"])
 def test_convolutions_on_gpus(target: str) -> None:
-    """Kernels pad with 0 only, so that images are padded with their zero point before."""
+    """Kernels pad with 0 only, so images are padded with their zero point before."""
     model = MODELS["QOperator CNN with zero points of weights"]()
     found = verified(model, model, target)
     assert found.passed, (found.first_wrong, found.outputs)
@@ -154,7 +154,7 @@ def test_convolutions_on_gpus(target: str) -> None:
 
 
 def with_other(model: onnx.ModelProto, number: int, what: str) -> onnx.ModelProto:
-    """The model with a scale or a zero point of its last QuantizeLinear but some changed."""
+    """Return the model with a changed scale or zero point of one of the last QuantizeLinear."""
     found = onnx.ModelProto()
     found.CopyFrom(model)
     nodes = [node for node in found.graph.node if node.op_type == "QuantizeLinear"]

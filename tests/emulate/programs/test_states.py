@@ -1,4 +1,4 @@
-"""Programs with states: what a decoder keeps from token to token, against a pass over them all."""
+"""Programs with states: a decoder token by token, against one pass over all tokens."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def program(loaded: Callable[[], Kernels]) -> LoadedProgram:
 
 @pytest.fixture(scope="module")
 def exact(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The prefill's tokens, logits and caches, by onnx's reference in f64."""
+    """Return the prefill's tokens, logits and caches, by onnx's reference in f64."""
     (entry,) = kgen.compile_model(DECODER["prefill"], ["native"]).bundle.manifest.programs
     found = truth(DECODER["prefill"], entry)
     return found.inputs["ids"], found.exact
@@ -65,7 +65,7 @@ def test_steps_give_what_a_prefill_gives(program: Any, exact: Any) -> None:
 
 
 def test_a_closed_bundle_is_named(loaded: Callable[[], Kernels]) -> None:
-    """A program, its sessions and its calls have the same words on every device."""
+    """A program, its sessions and its calls give the same message on every device."""
     kernels = loaded()
     program, given = kernels.program, {"ids": np.array([[1]]), "pos": np.array([0])}
     arrays = {name: kernels.to_device(array) for name, array in given.items()}
@@ -80,7 +80,7 @@ def test_a_closed_bundle_is_named(loaded: Callable[[], Kernels]) -> None:
 
 
 def test_states_of_a_prefill_go_on(program: Any, exact: Any) -> None:
-    """The caches of six tokens, given to the program, and the seventh: the same as all seven."""
+    """The caches of six tokens and the seventh token give the result of all seven."""
     ids, expected = exact
     caches = {}
     for name in program.state_names:

@@ -1,5 +1,5 @@
-"""Caches of which a run writes rows: in place where the state lies, in any of the ways in which
-exporters write them; where they are needed as they were, in a copy."""
+"""Caches into which a run writes rows: in place, in each way that exporters write them, or in a
+copy if old rows are read later."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PLACES, HEADS, HEAD = 8, 2, 4
 
 
 def cached(way: str) -> onnx.ModelProto:
-    """A cache with a row of x at `pos`, and its largest numbers: `y` is read of the new one."""
+    """Return a cache with a row of x at `pos`, and the new cache's largest numbers."""
     m = Maker(opset=24)
     shape = (PLACES, HEADS, HEAD) if way in ("where", "twice") else (1, HEADS, PLACES, HEAD)
     x, pos, past = (
@@ -98,8 +98,9 @@ def test_a_row_is_written_into_the_state(way: str, device: str, tmp_path: Path) 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_no_row_is_written_out_of_range(way: str, tmp_path: Path) -> None:
-    """A run refuses a place past the cache if it follows from few integers; a prepared call writes
-    nothing there. To ONNX's scatters -1 is the last place; where places are compared it is none."""
+    """A run refuses a position past the cache if few integers determine it; a prepared call then
+    writes nothing. For ONNX's scatters -1 is the last position; if positions are compared, it is
+    none."""
     made = compiled(cached(way), tmp_path / "m.onnx", "native")
     program = kgen_runtime.load(made.save(tmp_path / "m.kgen"), device="cpu").program
     x = np.ones((1, HEADS, HEAD), np.float32)
@@ -118,7 +119,7 @@ def test_no_row_is_written_out_of_range(way: str, tmp_path: Path) -> None:
 
 
 def test_a_cache_that_is_no_state_is_copied(tmp_path: Path) -> None:
-    """The cache is an input and an output; a choice stays one kernel."""
+    """The cache is an input and an output; the `where` stays one kernel."""
     for way, kernels in (("where", 0), ("index_put", 1)):
         model = cached(way)
         made = compiled(model, tmp_path / "m.onnx", "native", state=False)
@@ -142,7 +143,8 @@ def test_a_cache_that_is_no_state_is_copied(tmp_path: Path) -> None:
 
 
 def test_rows_on_every_family(tmp_path: Path) -> None:
-    """Step by step and whole; and a program whose row goes elsewhere is refused."""
+    """Each step and the whole program are verified; a program that writes another row is
+    refused."""
     file = tmp_path / "m.onnx"
     made = compiled(cached("index_put"), file, "native", "sm_80", "gfx942", "vulkan1.3")
     expected = truth(file, made.manifest.programs[0], given={"pos": np.array([5])})

@@ -1,4 +1,4 @@
-"""Kernels of bulk and tensor copies: one warp, an mbarrier, a buffer on either side."""
+"""Kernels of bulk and tensor copies: one warp, an mbarrier, a buffer before and after."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Launches of the hand-written Hopper GEMMs in data/hopper, which others change and run too."""
+"""Launches of the hand-written Hopper GEMMs in data/hopper, shared by several tests."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ _TILE_K, _TILE_N = 64, 64
 
 
 def operands(m: int, n: int, k: int, seed: int = 1) -> tuple[Array, Array]:
-    """A [m, k] and B [n, k] of small integers, whose products are exact."""
+    """Return A [m, k] and B [n, k] of small integers, whose products are exact."""
     rng = np.random.default_rng(seed)
     a, b = rng.integers(-4, 5, (m, k)), rng.integers(-4, 5, (n, k))
     return a.astype(np.float16), b.astype(np.float16)
 
 
 def rows_map(matrix: Array, rows: int, columns: int) -> TensorMap:
-    """Boxes of rows x columns of a row-major f16 matrix, with the swizzle of 128 bytes."""
+    """Return a tensor map with boxes of rows x columns of a row-major f16 matrix, and the
+    swizzle of 128 bytes."""
     return TensorMap(
         buffer=matrix,
         dtype="f16",
@@ -45,7 +46,7 @@ def multiply(
     ctas: int = 2,
     **options: Any,
 ) -> tuple[Array, LaunchReport]:
-    """(A B^T by the program, what it reports); `ctas` share the tiles."""
+    """Return (A B^T by the program, its report); `ctas` CTAs share the tiles."""
     (m, k), n = a.shape, len(b)
     clustered = name == "gemm_cluster"
     c = np.full((m, n), np.nan, np.float16)

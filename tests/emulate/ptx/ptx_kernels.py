@@ -39,7 +39,7 @@ def bits(type_: str) -> int:
 
 
 def kernel(body: str, *, params: Sequence[str] = (), declarations: str = "") -> str:
-    """A module with the entry `k`. Each parameter is a pointer, loaded into `%<name>`."""
+    """Return a module with the entry `k`. Each parameter is a pointer, loaded into `%<name>`."""
     head = ",\n".join(f"  .param .u64 {name}" for name in params)
     loads = "\n".join(
         f"  ld.param.u64 %{p}, [{p}];\n  cvta.to.global.u64 %{p}, %{p};" for p in params
@@ -66,7 +66,7 @@ def launch(
 
 
 def fault(source: str, *arguments: Array | np.generic, **options: Any) -> Fault:
-    """The fault that a program must end with."""
+    """Return the fault with which a program must end."""
     try:
         launch(source, *arguments, **options)
     except EmulationFault as error:
@@ -78,7 +78,8 @@ def fault(source: str, *arguments: Array | np.generic, **options: Any) -> Fault:
 
 
 def elementwise(code: str, inputs: Sequence[str], output: str) -> str:
-    """Thread i has element i of each input in %x0, %x1, ...; what it leaves in %y is stored."""
+    """Return a program in which thread i has element i of each input in %x0, %x1, ...; %y is
+    stored."""
     types = [*inputs, output]
     names = [*(f"in{i}" for i in range(len(inputs))), "out"]
     values = [*(f"%x{i}" for i in range(len(inputs))), "%y"]
@@ -102,7 +103,7 @@ def elementwise(code: str, inputs: Sequence[str], output: str) -> str:
 
 
 def evaluate(code: str, inputs: Sequence[str], output: str, *values: Array) -> Array:
-    """The result of `code` on every element, in blocks of 128 threads."""
+    """Return the result of `code` for every element, in blocks of 128 threads."""
     count = values[0].size
     arrays = [np.ascontiguousarray(v).view(DTYPES[t]) for v, t in zip(values, inputs, strict=True)]
     out = np.zeros(count, DTYPES[output])
@@ -116,7 +117,7 @@ def evaluate(code: str, inputs: Sequence[str], output: str, *values: Array) -> A
 def out(
     body: str, threads: int = 32, ctas: int = 1, declarations: str = "", **options: int
 ) -> Array:
-    """Return what each thread leaves in %r1."""
+    """Return %r1 of each thread."""
     result = np.zeros(threads * ctas, np.uint32)
     source = kernel(NUMBER + body + STORE, params=("out",), declarations=declarations)
     launch(source, result, grid=(ctas, 1, 1), block=(threads, 1, 1), **options)

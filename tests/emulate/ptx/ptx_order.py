@@ -18,7 +18,7 @@ def words(count: int = 256) -> np.ndarray[Any, Any]:
 
 
 def tile_program(body: str, params: int = 1) -> str:
-    """`tile` begins at %r0, and the thread's own 16 bytes of it at %r1."""
+    """Return a program with `tile` at %r0, and the thread's own 16 bytes of it at %r1."""
     place = "    mov.u32 %r0, tile;\n    mad.lo.u32 %r1, %t, 16, %r0;\n"
     shared = ".shared .align 16 .b8 tile[4096];"
     return program(place + body, params=params, shared=shared)
@@ -34,6 +34,6 @@ def fault(source: str, *arguments: np.ndarray[Any, Any], **options: Any) -> Faul
 
 
 def line_of(source: str, instruction: str) -> str:
-    """`line N`, as messages name the first line that holds the instruction."""
+    """Return `line N` of the first line with the instruction, as in messages."""
     lines = source.splitlines()
     return f"line {next(n for n, line in enumerate(lines, 1) if instruction in line)}"

@@ -16,7 +16,8 @@ HEADER = ".version 8.0\n.target sm_90\n.address_size 64\n"
 
 
 def program(body: str, *, params: int = 2, shared: str = "") -> str:
-    """An entry `f` over 64-bit pointers %p0, %p1, ...; %tid in %t, global thread number in %i."""
+    """Return an entry `f` with 64-bit pointers %p0, %p1, ...; %tid in %t, the thread's number in
+    the grid in %i."""
     names = [f"    .param .u64 p{i}" for i in range(params)]
     loads = [f"    ld.param.u64 %p{i}, [p{i}];" for i in range(params)]
     return "\n".join(

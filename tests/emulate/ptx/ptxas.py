@@ -1,4 +1,4 @@
-"""The vendor's assembler, so that no test program is one that the hardware would not have."""
+"""The vendor's assembler, which accepts every program of the tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products in one kernel whose CTAs share block tiles: executed, and what a launch leaves."""
+"""Products in one kernel whose CTAs share block tiles: results, and workspaces after a launch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TILE = {"block_m": 32, "block_n": 32, "block_k": 32, "warp_m": 16, "warp_n": 16,
 
 
 def passes(spec: Matmul, target: str, schedule: Mapping[str, int], folder: Path) -> None:
-    """Its one kernel gives what the reference does."""
+    """Check that the only kernel gives the reference's result."""
     bundle = kgen.build(spec, [target], schedule=dict(schedule))
     assert len(bundle.manifest.kernels[0].launches) == 1
     report = verify(bundle.save(folder / "product.kgen"))
@@ -31,7 +31,7 @@ def leaves_zeros(
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A launch leaves zeros in a workspace for the next one, which begins with what it left."""
+    """Check that a launch resets a workspace to zeros, and that the next one starts from them."""
     held = kept_workspaces.keep(monkeypatch)
     passes(spec, "sm_80", {**TILE, **schedule}, folder)
     assert not held[counters].any() and held["parts"].any()

@@ -1,4 +1,4 @@
-"""Calls of device functions that are in the module."""
+"""Calls of device functions of the module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Divergence, reconvergence, scopes of names, and what a launch refuses."""
+"""Divergence, reconvergence, scopes of names, and refused launches."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ DONE:
 
 
 def test_lanes_that_come_back_from_a_block_behind_meet_the_others() -> None:
-    """The rare path lies behind the code that it returns to, as compilers place it."""
+    """The rare path lies after the code to which it returns, as compilers place it."""
     body = """
   setp.lt.u32 %p0, %r2, 5;
   mov.u32 %r5, 1;

@@ -44,7 +44,7 @@ def test_a_race_names_the_array_and_both_lines() -> None:
 
 @pytest.mark.parametrize("reads", [1, 2])
 def test_a_write_over_what_was_read_from_global_memory_names_the_reads_line(reads: int) -> None:
-    """With two reads the second is of other threads, so that a log holds the first."""
+    """A second read is by other threads, so the log keeps the first."""
     load = "    mad.wide.u32 %a1, %t, 4, %p1;\n    ld.global.u32 %r1, [%a1];\n"
     load += "    ld.global.u32 %r9, [%p1+8];\n" * (reads - 1)
     body = load + "    xor.b32 %r2, %t, 1;\n    mad.wide.u32 %a2, %r2, 4, %p1;\n"
@@ -117,7 +117,7 @@ def test_a_fault_that_nothing_follows_comes_last() -> None:
 
 
 def test_a_loop_that_a_fault_has_spoilt_ends_the_run() -> None:
-    """The bound of the loop is read from beyond the buffer, so that it is garbage."""
+    """The trip count is read from beyond the buffer."""
     body = """
     ld.global.u32 %r1, [%p0+4096];
     mov.u32 %r2, 0;

@@ -1,4 +1,4 @@
-"""vprintf: what threads print is in the report."""
+"""vprintf: the report has what threads print."""
 
 from __future__ import annotations
 

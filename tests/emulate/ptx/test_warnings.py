@@ -1,4 +1,4 @@
-"""Warnings of code that works on every GPU though no rule promises it; `strict`."""
+"""Warnings of code that works on every GPU although no rule guarantees it; `strict`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ Array = np.ndarray[Any, Any]
 
 
 def warning(source: str, *arguments: Array, **options: Any) -> Fault:
-    """The only warning of a launch without a fault, which is a race if the launch is strict."""
+    """Return the only warning of a launch without a fault; a strict launch must report it as a
+    race."""
     before = [argument.copy() for argument in arguments]
     with pytest.raises(EmulationFault) as caught:
         run(source, *before, strict=True, **options)

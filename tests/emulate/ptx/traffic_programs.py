@@ -15,7 +15,8 @@ UNCHECKED: dict[str, Any] = {"checks": False, "profile": True}
 
 
 def shared_access(access: str, shift: str, *, threads: int = 32) -> tuple[int, int]:
-    """(wavefronts, ideal) of one access at s + the address in %r0, which `shift` computes."""
+    """Return (wavefronts, ideal) of one access at s plus the address in %r0, which `shift`
+    computes."""
     body = f"{shift}\n mov.u32 %r1, s;\n add.u32 %r1, %r1, %r0;\n {access}"
     report = run(program(body, params=0, shared=SHARED), threads=threads, **UNCHECKED)
     counters = report.counters

@@ -1,4 +1,4 @@
-"""Kernels of the wgmma main loop with a schedule of the test's own, built and verified."""
+"""Kernels of the wgmma main loop with the test's own schedule, built and verified."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ TILE = {"block_m": 128, "block_n": 64, "num_stages": 3, "consumers": 2}
 
 
 def build(spec: Matmul, **fields: Any) -> BuiltKernel:
-    """`fields` are added to those of a small tile, 128 bytes of k deep."""
+    """Build a kernel; `fields` change the schedule of a small tile with 128 bytes of K."""
     kind = PromotedWgmmaMatmul if spec.dtype in (DType.E4M3, DType.E5M2) else WgmmaMatmul
     schedule = kind(block_k=128 // spec.dtype.itemsize, **TILE | fields)
     return pipeline.kernel(spec, SM_90A, schedule)
 
 
 def verified(spec: Matmul, **fields: Any) -> KernelResult:
-    """The only kernel's result, executed in the emulator with every check."""
+    """Return the only kernel's verdict, after execution in the emulator with every check."""
     (result,) = verify(bundle.pack([build(spec, **fields)]), on="emulator").kernels
     return result

@@ -1,7 +1,5 @@
-"""Kernels of one warpgroup around a wgmma, whose operands lie where the test says.
-
-They are placed in shared memory element by element, as PTX ISA 9.7.15.5.1 has it.
-"""
+"""Kernels of one warpgroup around a wgmma. Operands are placed in shared memory where the test
+says, element by element by PTX ISA 9.7.15.5.1."""
 
 from __future__ import annotations
 
@@ -44,7 +42,7 @@ class Place:
         return self.leading >> 4 << 16 | self.stride >> 4 << 32 | mode << 62
 
     def byte(self, row: int, k: int, size: int) -> int:
-        """The byte of an element, before the swizzle of its 16-byte chunk."""
+        """Return the byte of an element, before the swizzle of its 16-byte chunk."""
         pitch = self.span or 16
         if not self.mn_major:
             chunk, within = divmod(k * size, 16)
@@ -151,7 +149,7 @@ def launch(
 
 
 def d_position(thread: int, i: int) -> tuple[int, int]:
-    """Row and column of element i of a thread's D."""
+    """Return the row and column of element i of a thread's D."""
     warp, lane = divmod(thread, 32)
     return 16 * warp + lane // 4 + 8 * (i // 2 % 2), 8 * (i // 4) + lane % 4 * 2 + i % 2
 

@@ -1,5 +1,5 @@
-"""Kernels under the newest validation layer, whose instrumented kernels see what a result does not:
-races in workgroup memory, and accesses out of bounds."""
+"""Kernels under the newest validation layer, which finds what a result does not show: races in
+workgroup memory, and accesses out of bounds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def executed(driver: Driver, kind: str, layer: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("driver", [LAVAPIPE, SWIFTSHADER], ids=lambda driver: driver.name)
 def test_sound_kernels(driver: Driver, tmp_path: Path) -> None:
-    """Right on both drivers, and the layer has nothing to say."""
+    """Results are right on both drivers, and the layer reports nothing."""
     runs = executed(driver, "sound", tmp_path)
     assert len(runs) == 4 and all(run["right"] for run in runs)
     log = tmp_path / LAYER_LOG
@@ -30,14 +30,14 @@ def test_sound_kernels(driver: Driver, tmp_path: Path) -> None:
 
 
 def test_every_barrier_that_is_taken_out_is_a_race(tmp_path: Path) -> None:
-    """The layer finds each; lavapipe, whose lanes run in step, gives the right result for some."""
+    """The layer finds each; lavapipe runs lanes in step, so some results are right."""
     runs = executed(LAVAPIPE, "barriers", tmp_path)
     assert len(runs) >= 15 and [run for run in runs if not run["messages"]] == []
     assert any(run["right"] for run in runs)
 
 
 def test_every_guard_that_is_dropped_is_seen(tmp_path: Path) -> None:
-    """The layer, memory outside the kernel's, or the result shows each dropped guard."""
+    """The layer, changed memory around the buffers, or the result shows it."""
     runs = executed(LAVAPIPE, "guards", tmp_path)
     assert len(runs) >= 4
     assert [run for run in runs if run["right"] and not run["messages"]] == []

@@ -24,8 +24,8 @@ def executed(driver: Driver, targets: str, layer: Path) -> list[dict[str, Any]]:
 
 
 def check(driver: Driver, names: str, layer: Path) -> None:
-    """Check that every kernel is executed and right without a message, or has the same program as
-    one that was."""
+    """Check that every kernel runs, is right and causes no message, or has the same program as
+    one that did."""
     runs = executed(driver, names, layer)
     assert len(runs) == len(specs()) * len(names.split(","))
     wrong = [r for r in runs if r["messages"] or not ("as" in r or r.get("wrong") == [])]
@@ -34,18 +34,19 @@ def check(driver: Driver, names: str, layer: Path) -> None:
 
 
 def test_on_lavapipe(tmp_path: Path) -> None:
-    """Products of f16 and s8 by cooperative matrices, and without; lanes shuffle, and do not."""
+    """Products of f16 and s8 with and without cooperative matrices; rows with and without
+    shuffles."""
     check(LAVAPIPE, "vulkan1.3+coopmat,vulkan1.3+cpu,vulkan1.1", tmp_path)
 
 
 def test_on_swiftshader(tmp_path: Path) -> None:
-    """SwiftShader has no 16-bit or 8-bit memory, so that elements share words; its own exp2(NaN) is
-    0, and its log2(0) is -127."""
+    """SwiftShader has no 16-bit or 8-bit storage, so elements share words; its exp2(NaN) is 0,
+    and its log2(0) is -127."""
     check(SWIFTSHADER, "vulkan1.1,vulkan1.3,vulkan1.3+cpu", tmp_path)
 
 
 def test_the_table_is_all_of_it() -> None:
-    """Each cell of `kgen targets`: each operation in each of its types, on each target."""
+    """Every cell of `kgen targets` is covered: each operation, type and target."""
     covered = {(spec.op, dtype) for spec in specs() for dtype in spec.needed_dtypes}
     narrow = {spec.b_dtype for spec in specs() if isinstance(spec, Matmul)}
     for target in FAMILY.targets:

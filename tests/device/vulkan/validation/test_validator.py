@@ -1,4 +1,4 @@
-"""Our modules read by the newest spirv-val."""
+"""The newest spirv-val accepts our modules."""
 
 from __future__ import annotations
 

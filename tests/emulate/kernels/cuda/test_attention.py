@@ -92,7 +92,7 @@ PAGES: dict[str, tuple[str, dict[str, int], Attention]] = {
 
 @pytest.mark.parametrize("name", PAGES)
 def test_pages(name: str, tmp_path: Path) -> None:
-    """Pools whose pages batch elements share, with numbers of no page behind the valid keys."""
+    """Batch elements share pages; page numbers after the valid keys are out of range."""
     target, schedule, spec = PAGES[name]
     check(spec, target, tmp_path, **schedule)
 
@@ -105,7 +105,7 @@ def test_pages_that_do_not_fit() -> None:
 
 
 def test_weights_that_are_flushed(tmp_path: Path) -> None:
-    """A result in bf16 that is a number although its weight is below the numbers of exp2."""
+    """The result in bf16 is a normal number although its weight is below the range of exp2."""
     spec = attention(
         64, 130, 16, heads=6, kv_heads=2, dtype="bf16", layout="bshd", causal=True, window=7,
         mask=(1, 64, 130), scale=1.5, kv_length=True, lse=True,
@@ -122,7 +122,7 @@ def test_other_targets(target: str, tmp_path: Path) -> None:
 def run(
     spec: Attention, *inputs: Any, schedule: dict[str, int] | None = None, profile: bool = False
 ) -> Any:
-    """Outputs of the kernel on these inputs, and the emulator's report."""
+    """Return the kernel's outputs, and the emulator's report."""
     target = targets.find("sm_80")
     kernel = pipeline.kernel(spec, target, pipeline.schedule_for(spec, target, schedule or {}))
     launch, outputs = kernel.plan.launches[0], [p for p in spec.parameters if p.is_output]
@@ -164,7 +164,8 @@ def test_scores_of_any_size_and_masked_rows() -> None:
 
 
 def test_maximum_that_stays_behind() -> None:
-    """Weights of 2^7.7 by the maximum so far, which the factor 2^-126.3 of a later one flushes."""
+    """Weights of 2^7.7 relative to an early maximum are multiplied by a factor of 2^-126.3,
+    which is flushed to zero."""
     spec, target = (
         attention(1, 48, dtype="bf16", out_dtype="f32", scale=0.75, lse=True),
         targets.find("sm_80"),
@@ -190,7 +191,8 @@ def test_maximum_that_stays_behind() -> None:
 
 @pytest.mark.parametrize("size", [64, 128])
 def test_no_access_is_wasted(size: int) -> None:
-    """No bank conflict; Q and the output move once, K and V once for each block of queries."""
+    """There is no bank conflict; Q and the output move once, K and V once for each block of
+    queries."""
     spec = attention(128, 256, size, heads=2, kv_heads=2)
     inputs = [np.zeros(p.shape, np.float16) for p in spec.parameters[:3]]
     counters = run(spec, *inputs, profile=True)[-1].counters
@@ -210,7 +212,7 @@ def test_what_is_not_supported_is_refused() -> None:
 
 
 def test_fields_that_kernels_do_not_compute_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A field that the spec gets later is not left out in silence."""
+    """A field that the spec gets in future is refused, not ignored."""
     known = ATTENTION_FIELDS - {"softcap", "window"}
     monkeypatch.setattr("kgen.targets.cuda.ATTENTION_FIELDS", known)
     kgen.build(attention(8, 8, 8), targets=["sm_80"])

@@ -33,7 +33,8 @@ def prove(folder: Path, target: str, schedule: dict[str, int] | None = None, **f
 @each_layout
 @pytest.mark.parametrize("target", ["sm_75", "sm_80"])
 def test_s8(tmp_path: Path, target: str, layout: Layout) -> None:
-    """Sums as they are; every addend with outputs of 8 and of 16 bits; odd rows and whole ones."""
+    """Outputs are s32 without an epilogue, or 8 and 16 bits with every addend; rows are aligned
+    or not."""
     prove(tmp_path, target, **ODD, dtype=DType.S8, layout=layout)
     for out, sizes in ((DType.S8, EVEN), (DType.F16, ODD)):
         prove(
@@ -76,7 +77,7 @@ def test_split(tmp_path: Path, dtype: DType, out: DType) -> None:
 
 
 def worst(promote_k: int) -> float:
-    """The largest error of a kernel on tensor cores with 13 bits, relative to the exact result."""
+    """Return the largest error with sums of 13 bits, relative to the exact result."""
     k = 2048
     spec = Matmul(m=16, n=32, k=k, dtype=DType.E4M3, out_dtype=DType.F32, layout=Layout.NT)
     fields = {"block_m": 16, "block_n": 32, "block_k": 128, "split_k": 1, "promote_k": promote_k}
@@ -100,6 +101,6 @@ def worst(promote_k: int) -> float:
 
 
 def test_promotion_keeps_short_sums_exact_enough() -> None:
-    """Positive numbers only, so that truncation errors add up."""
+    """Positive numbers make truncation errors add up."""
     assert worst(promote_k=128) < 2.0**-10
     assert worst(promote_k=2048) > 4 * worst(promote_k=128)

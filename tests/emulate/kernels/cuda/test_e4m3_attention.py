@@ -66,7 +66,8 @@ def test_all_options_at_once(target: str, tmp_path: Path) -> None:
 
 
 def test_both_products() -> None:
-    """Scores by e4m3 where tensor cores multiply it; values always by f16."""
+    """Scores are products of e4m3 if tensor cores support it; values are always multiplied as
+    f16."""
     spec = attention(64, 64, 64, dtype="e4m3")
     for target, is_narrow in (("sm_89", True), ("sm_120", True), ("sm_90a", False)):
         found = targets.find(target)
@@ -111,7 +112,8 @@ def test_what_is_not_supported_is_refused() -> None:
 
 @pytest.mark.parametrize(("target", "size"), [("sm_89", 16), ("sm_89", 64), ("sm_90a", 64)])
 def test_no_access_is_wasted(target: str, size: int) -> None:
-    """No bank conflict, although values are stored to shared memory as they are widened."""
+    """There is no bank conflict, although values are widened before they are stored to shared
+    memory."""
     spec = attention(64, 64, size, dtype="e4m3")
     blocks = {"block_m": 64, "block_n": 32, "num_warps": 4, "num_stages": 2, "split_k": 1}
     plan = pipeline.plan_with(spec, targets.find(target), blocks)

@@ -24,7 +24,7 @@ SECTOR = 32
     ],
 )
 def test_sectors_are_ideal(kernel: str) -> None:
-    """Every access of a warp takes as few sectors as its bytes can; resident rows are read once."""
+    """Every access of a warp moves the fewest sectors; resident rows are read once."""
     spec = text.parse(kernel)
     (found,) = profile(kgen.build(spec, ["sm_80"]))
     assert found.reason is None
@@ -36,7 +36,8 @@ def test_sectors_are_ideal(kernel: str) -> None:
 
 
 def test_neighbouring_threads_have_neighbouring_rows() -> None:
-    """A row's own elements are far apart: by rows, every element would take a sector."""
+    """Elements of one row are far apart; if threads walked along rows, every element would take
+    a sector."""
     spec = text.parse("sum 64x256 f16 axes=0")
     (found,) = profile(kgen.build(spec, ["sm_80"]))
     counters = found.launches[0].report.counters

@@ -1,4 +1,4 @@
-"""Split k in one kernel, executed: what the last CTA adds against the reference, whoever it is."""
+"""Split-k in one kernel, executed: whichever CTA arrives last, its sum is right."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_counters_are_set_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_results_do_not_depend_on_who_comes_last() -> None:
-    """Sums that round are the same bits under every order of CTAs."""
+    """Sums with rounding have the same bits for every order of CTAs."""
     schedule = SplitMatmul(
         block_m=32, block_n=32, block_k=32, num_stages=2, warp_m=16, warp_n=16, split_k=5
     )

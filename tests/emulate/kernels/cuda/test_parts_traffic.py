@@ -21,7 +21,7 @@ def counters(schedule: dict[str, int], path: Path) -> dict[str, int]:
 
 
 def test_parts_that_the_last_cta_adds(tmp_path: Path) -> None:
-    """Each part is written once and read once, by whole sectors, and counted once."""
+    """Each part is written once and read once in whole sectors, and counted once."""
     found = counters({"split_k": 5, "one_kernel": 1}, tmp_path / "one_kernel.kgen")
     parts = BLOCKS * 5
     assert found["global_load_bytes"] == TILES + parts * PART
@@ -30,8 +30,8 @@ def test_parts_that_the_last_cta_adds(tmp_path: Path) -> None:
 
 
 def test_parts_of_a_stream(tmp_path: Path) -> None:
-    """120 steps for seven CTAs: all but the first begin inside a block tile, and leave a part,
-    whose flag is read once and set back."""
+    """Seven CTAs share 120 steps; all but the first begin inside a block tile and store a part,
+    whose flag is read and reset once."""
     found = counters({"num_workgroups": 7, "stream_k": 1}, tmp_path / "stream.kgen")
     parts = sum(120 * cta // 7 % 20 != 0 for cta in range(7))
     assert parts == 6

@@ -1,5 +1,5 @@
-"""Samples of kernels whose CTAs compute parts of the output together pass verify. Bugs in parts:
-`mutations/ptx/samples.py`."""
+"""`kgen verify` passes on samples of kernels whose CTAs compute parts of an output together.
+Bugs in parts: `mutations/ptx/samples.py`."""
 
 from __future__ import annotations
 

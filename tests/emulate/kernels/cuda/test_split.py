@@ -1,4 +1,4 @@
-"""Split k, executed: parts and sums against the reference, the way `kgen verify` does it."""
+"""Split-k, executed: parts and sums against the reference, as `kgen verify` does it."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ def test_split_of_wgmma(name: str, tmp_path: Path) -> None:
 
 
 def test_the_models_own_choice(tmp_path: Path) -> None:
-    """The model chooses one kernel for few outputs; with many outputs, one SM would have too many
-    parts to add."""
+    """The model chooses one kernel for few outputs; for many, one SM would have too many parts
+    to add."""
     bundle = kgen.build(Matmul(m=16, n=64, k=4096), ["sm_80", "sm_75"])
     assert all(len(entry.launches) == 1 for entry in bundle.manifest.kernels)
     assert all(entry.workspaces for entry in bundle.manifest.kernels)

@@ -1,4 +1,4 @@
-"""Stream-k, executed: shared block tiles against the reference; what a launch leaves behind."""
+"""Stream-k, executed: shared block tiles against the reference, and workspaces after a launch."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_stream(name: str, tmp_path: Path) -> None:
 
 
 def test_tickets_and_flags_are_set_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A launch leaves zeros for the next one, which begins with what the last one left."""
+    """Each launch leaves zeros, from which the next one starts."""
     held = kept_workspaces.keep(monkeypatch)
     schedule = TILE | PLAIN | {"num_workgroups": 3}
     bundle = kgen.build(Matmul(m=64, n=64, k=320), ["sm_90a"], schedule=schedule)

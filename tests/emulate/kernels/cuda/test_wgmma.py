@@ -15,14 +15,14 @@ each_layout = pytest.mark.parametrize("layout", tuple(Layout))
 @each_layout
 @pytest.mark.parametrize("dtype", [DType.F16, DType.BF16])
 def test_whole_tiles(layout: Layout, dtype: DType) -> None:
-    """More tiles along k than stages, so that the ring turns."""
+    """There are more K-tiles than stages, so the ring is reused."""
     result = verified(Matmul(m=256, n=128, k=320, layout=layout, dtype=dtype))
     assert result.passed, result
 
 
 @each_layout
 def test_ragged(layout: Layout) -> None:
-    """Edges of m, n and k inside a tile; a batch; rows longer than the matrix."""
+    """M, N and K end inside a tile; there is a batch, and rows are longer than the matrix."""
     spec = Matmul(m=136, n=72, k=200, layout=layout, batch=2, lda=208, ldb=208, ldc=81)
     result = verified(spec)
     assert result.passed, result
@@ -56,7 +56,7 @@ def test_tiles(fields: dict[str, Any]) -> None:
 
 
 def test_a_single_tile_of_a_single_row() -> None:
-    """A's rows have no stride, and k is odd: one row needs no alignment."""
+    """A has one row, which needs no alignment, and K is odd."""
     result = verified(Matmul(m=1, n=8, k=7), block_m=64, consumers=1)
     assert result.passed, result
 
@@ -106,14 +106,14 @@ def test_all_options_together(layout: Layout) -> None:
 @pytest.mark.parametrize("stages", [2, 3, 5])
 @pytest.mark.parametrize("k", [64, 192, 320])
 def test_turns_of_any_length(stages: int, k: int) -> None:
-    """Two warpgroups skip each other's tiles: fewer than a turn of the ring, one, and more."""
+    """Two warpgroups skip each other's tiles: fewer than the ring has, as many, and more."""
     spec = Matmul(m=136, n=128, k=k)
     result = verified(spec, num_workgroups=1, pingpong=True, block_m=64, num_stages=stages)
     assert result.passed, result
 
 
 def test_a_sample_of_persistent_ctas() -> None:
-    """Only those that write the corners run, and what they write is checked."""
+    """Only CTAs that write corners run, and their outputs are checked."""
     spec = Matmul(m=4096, n=2048, k=1024)
     result = verified(spec, num_workgroups=64, group_m=4, block_n=256, num_stages=4)
     assert result.passed, result

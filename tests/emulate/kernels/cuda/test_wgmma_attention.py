@@ -82,7 +82,7 @@ def test_consumers_that_take_turns(keys: int, tmp_path: Path) -> None:
 
 
 def run(kernel: BuiltKernel, profile: bool = False, **inputs: Any) -> dict[str, Any]:
-    """Outputs of the kernel on these inputs, by name, and the `counters` of the emulator."""
+    """Return the kernel's outputs by name, and the emulator's `counters`."""
     (entry,) = bundle.pack([kernel]).manifest.kernels
     buffers = {p.name: np.zeros(p.nbytes, np.uint8) for p in entry.parameters}
     for name, value in inputs.items():
@@ -94,7 +94,7 @@ def run(kernel: BuiltKernel, profile: bool = False, **inputs: Any) -> dict[str, 
 
 
 def test_values_beyond_the_length_are_not_numbers() -> None:
-    """Rows of K and V beyond kv_length have no effect, in the block of the last key as well."""
+    """NaN in rows of K and V beyond kv_length has no effect, in the last key's block either."""
     spec = attention(5, 40, 16, batch=2, heads=2, kv_length=True, out_dtype="f32")
     kernel = build(spec, 128, 32)
     generator = np.random.default_rng(0)
@@ -111,7 +111,8 @@ def test_values_beyond_the_length_are_not_numbers() -> None:
 
 @pytest.mark.parametrize("size", [64, 128])
 def test_no_access_is_wasted(size: int) -> None:
-    """No bank conflict; Q and the output move once, K and V once for each block of queries."""
+    """There is no bank conflict; Q and the output move once, K and V once for each block of
+    queries."""
     spec = attention(128, 256, size)
     counters = run(build(spec, 128, 128), profile=True)["counters"]
     assert counters["bank_conflicts"] == 0
@@ -122,7 +123,8 @@ def test_no_access_is_wasted(size: int) -> None:
 
 
 def test_the_model_chooses_warpgroups_where_tma_can_copy() -> None:
-    """Many queries take wgmma, as matmuls do; heads that TMA cannot copy say why they do not."""
+    """Many queries use wgmma, as matmuls do; for heads that TMA cannot copy, `--explain` gives
+    the reason."""
     family = targets.family("cuda")
     spec = attention(512, 512, 64, heads=12)
     chosen = family.choose(spec, TARGET)

@@ -1,6 +1,6 @@
-"""The wgmma main loop on operands with m or n inside, which it wants with k inside: transposed on
-their way to registers, operands swapped where that is B. Executed with every check and compared as
-`kgen verify` does it."""
+"""The wgmma main loop with operands that are contiguous along M or N: they are transposed on
+their way to registers, and operands are swapped if B is one. Executed with every check and
+compared as `kgen verify` does it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_whole_tiles(name: str, layout: str) -> None:
 @each_layout
 @pytest.mark.parametrize("name", ["s8", "tf32"])
 def test_ragged(name: str, layout: str) -> None:
-    """Edges of m, n and k inside a tile, by primes; a batch; rows longer than the matrix."""
+    """M, N and K are primes; there is a batch, and rows are longer than the matrix."""
     sizes = {"m": 67, "n": 139, "k": 149, "batch": 2, "lda": 160, "ldb": 160, "ldc": 153}
     prove(name, layout, sizes)
 
@@ -125,5 +125,5 @@ def test_tf32_with_options(layout: str, fields: dict[str, int]) -> None:
 
 
 def test_swapped_without_need() -> None:
-    """Operands with k inside both are read from shared memory by descriptors, whoever is left."""
+    """Operands contiguous along K are read from shared memory by descriptors, swapped or not."""
     prove("s8", "nn", {"layout": Layout.NT})

@@ -39,19 +39,19 @@ def prove(spec: Matmul, **fields: Any) -> None:
 
 @each_type
 def test_whole_tiles(name: str) -> None:
-    """More tiles along k than stages, so that the ring turns."""
+    """There are more K-tiles than stages, so the ring is reused."""
     prove(spec_of(name))
 
 
 @each_type
 def test_ragged(name: str) -> None:
-    """Edges of m, n and k inside a tile; a batch; rows longer than the matrix."""
+    """M, N and K end inside a tile; there is a batch, and rows are longer than the matrix."""
     prove(spec_of(name, m=136, n=72, k=400, batch=2, lda=416, ldb=416, ldc=81))
 
 
 @each_type
 def test_a_single_tile(name: str) -> None:
-    """Shorter than a tile along k, and a row that needs no alignment."""
+    """K is shorter than a tile, and a single row needs no alignment."""
     prove(spec_of(name, m=1, n=8, k=16), block_m=64, consumers=1)
 
 
@@ -107,7 +107,7 @@ def test_parts_of_k(name: str) -> None:
 
 
 def worst(promote_k: int) -> float:
-    """The largest error on tensor cores with 13 bits, relative to the exact result."""
+    """Return the largest error with sums of 13 bits, relative to the exact result."""
     k = 2048
     spec = Matmul(m=64, n=32, k=k, dtype=DType.E4M3, out_dtype=DType.F32, layout=Layout.NT)
     kernel = build(spec, block_m=64, block_n=32, consumers=1, promote_k=promote_k)
@@ -146,6 +146,6 @@ def worst(promote_k: int) -> float:
 
 
 def test_promotion_keeps_short_sums_exact_enough() -> None:
-    """Positive numbers only, so that truncation errors add up."""
+    """Positive numbers make truncation errors add up."""
     assert worst(promote_k=128) < 2.0**-10
     assert worst(promote_k=2048) > 4 * worst(promote_k=128)

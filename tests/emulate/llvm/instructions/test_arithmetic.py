@@ -21,7 +21,7 @@ def test_integer_operations(bits: int) -> None:
     b[(b == 0) | (b == (1 << bits) - 1)] = 3
 
     def narrow(expression: str) -> str:
-        """``expression`` on i<bits> values, widened again to what is stored."""
+        """Return ``expression`` on i<bits> values, widened to the stored type."""
         if memory == f"i{bits}":
             return expression.replace("A", "%x0").replace("B", "%x1").replace("R", "{r}")
         return (
@@ -97,7 +97,8 @@ def test_conversions() -> None:
 
 
 def test_vectors() -> None:
-    """Four lanes of i32: elementwise, constant and dynamic elements, every kind of shuffle."""
+    """Vectors of four i32: element-wise operations, constant and dynamic elements, every kind of
+    shuffle."""
     a, b = (np.resize(integers(32, seed), COUNT * 4) for seed in (6, 7))
     v = "<4 x i32>"
     expressions = [
@@ -134,7 +135,7 @@ def test_vectors() -> None:
 
 
 def test_elements_out_of_range_are_not_taken_for_others() -> None:
-    """LLVM calls them poison: here NaN, and all ones for integers."""
+    """LLVM calls such elements poison; the emulator makes them NaN, or all ones for integers."""
     source = """
 define void @f(ptr %in, ptr %out, i32 %n) {
   %v = load <4 x float>, ptr %in
@@ -171,7 +172,7 @@ def test_booleans() -> None:
 
 
 def test_a_mask_leaves_out_what_is_not_scaled() -> None:
-    """VSCALEFPS by the definition (Intel SDM), not by this machine, which may not have it."""
+    """VSCALEFPS by its definition (Intel SDM): this machine may lack it."""
     vector = "<16 x float>"
     source = f"""
 declare {vector} @llvm.x86.avx512.mask.scalef.ps.512({vector}, {vector}, {vector}, i16, i32 immarg)

@@ -50,7 +50,7 @@ def _suffix(type_: str) -> str:
 
 
 def test_half_against_numpy() -> None:
-    """Not every machine has conversions to half: numpy is the oracle."""
+    """Not every machine converts to half, so numpy is the oracle."""
     rng = np.random.default_rng(10)
     with np.errstate(over="ignore"):
         a, b, c = (

@@ -1,4 +1,4 @@
-"""AMD's own instructions: arithmetic, 8-bit floats, buffer atomics, what a launch hides."""
+"""AMD instructions: arithmetic, 8-bit floats, buffer atomics, hidden arguments of a launch."""
 
 from __future__ import annotations
 
@@ -143,7 +143,8 @@ def test_8_bit_floats_are_other_ones_on_gfx942(cpu: str, kind: str, one_is: int)
 
 
 def test_8_bit_floats_need_a_processor() -> None:
-    """A text with the size of its waves alone may be run, but not with what no processor says."""
+    """A text that names only its wave size runs, except for instructions whose meaning depends
+    on the processor."""
     with pytest.raises(EmulationError, match=r'what fp8 means .*"target-cpu"='):
         one_call(
             "float @llvm.amdgcn.cvt.f32.fp8(i32 %a, i32 0)",
@@ -155,7 +156,8 @@ def test_8_bit_floats_need_a_processor() -> None:
 
 
 def nearest_codes(numbers: Array, values: dict[int, float], beyond: int, nan: int) -> list[int]:
-    """The code of the nearest value, of two the even one; past the largest the code beyond it."""
+    """Return the code of the nearest value, an even one for ties; beyond the largest value, the
+    next code."""
     codes = []
     for number in numbers.tolist():
         size = abs(number)

@@ -133,7 +133,7 @@ def test_integers(call: str, expected: Callable[[int, int, int], int]) -> None:
 
 
 def declared(result: str, call: str) -> str:
-    """The declaration of what a call names, from its arguments' types."""
+    """Return the declaration of a call's function, from its arguments' types."""
     name, arguments = call.rstrip(")").split("(", 1)
     types = [argument.rsplit(" ", 1)[0] for argument in arguments.split(", ")]
     immediate = [type_ == "i1" or ("dpp" in name and i) for i, type_ in enumerate(types)]
@@ -211,7 +211,7 @@ def test_reductions_of_floats(name: str) -> None:
 
 
 def vector(type_: str, values: list[str]) -> str:
-    """Code for a vector of the values, in %v3."""
+    """Return code that makes a vector of the values, in %v3."""
     before, code = "poison", ""
     for i, value in enumerate(values):
         code += f"  %v{i} = insertelement <4 x {type_}> {before}, {type_} {value}, i32 {i}\n"
@@ -250,7 +250,7 @@ def test_hints_change_nothing() -> None:
 
 @pytest.mark.parametrize("name", ["memcpy", "memmove", "memcpy.inline", "memset", "memset.inline"])
 def test_bytes_of_private_memory(name: str) -> None:
-    """Two words moved by one: memmove alone may overlap itself."""
+    """Two words move by one: only memmove may overlap."""
     value = "i8 7" if "set" in name else "ptr addrspace(5) %from"
     types = "p5" if "set" in name else "p5.p5"
     value_type = value.rsplit(" ", 1)[0]

@@ -1,4 +1,4 @@
-"""Operations that promise not to overflow by nuw and nsw: a fault where they do."""
+"""Overflow of operations with nuw and nsw is reported as a fault."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ EXACT = {
 
 
 def edges(width: int) -> list[int]:
-    """Every value of a narrow type; of a wide one those near its ends and near half its bits."""
+    """Return every value of a narrow type; of a wide one, values near its limits and near half
+    its bits."""
     if width <= 4:
         return list(range(1 << width))
     near = (0, 1 << (width // 2 - 1), 1 << (width // 2), 1 << (width - 1))

@@ -25,7 +25,7 @@ declare void @llvm.x86.tdpbusd(i8 immarg, i8 immarg, i8 immarg)
 
 
 def configuration(shapes: dict[int, tuple[int, int]]) -> str:
-    """The global @cfg: {tile: (rows, bytes per row)}."""
+    """Return the global @cfg: {tile: (rows, bytes per row)}."""
     data = bytearray(64)
     data[0] = 1
     for tile, (rows, columns) in shapes.items():
@@ -36,7 +36,7 @@ def configuration(shapes: dict[int, tuple[int, int]]) -> str:
 
 
 def bfloat(values: Array) -> Array:
-    """Small integers, which bfloat holds exactly."""
+    """Return small integers, which bfloat represents exactly."""
     return (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
 
 
@@ -54,7 +54,7 @@ STORAGE: dict[str, Callable[[Array], Array]] = {
 )
 @pytest.mark.parametrize("shape", [(16, 16, 16), (5, 7, 3)])
 def test_tile_product(name: str, pack: int, low: int, shape: tuple[int, int, int]) -> None:
-    """D = A B twice over, with ``k`` groups of packed elements; rows have strides of their own."""
+    """D = A B is added twice, with ``k`` groups of packed elements and any row strides."""
     m, n, k = shape
     rng = np.random.default_rng(0)
     high = 256 if name == "tdpbusd" else -low

@@ -1,8 +1,6 @@
-"""MFMA of every shape and type against plain sums, element by element.
-
-Where the lanes hold what is written out here from AMD's matrix instruction calculator: l is the
-lane, e the packed element, r the register, b the block.
-"""
+"""MFMA of every shape and type against plain sums, element by element. The layout of lanes is
+written here again, from AMD's matrix instruction calculator: l is the lane, e the packed
+element, r the register, b the block."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tiled kernel around matrix instructions, rendered and optimised, and without a barrier."""
+"""Tiled kernel around matrix instructions: as rendered, optimised, and without a barrier."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ BARRIER = """fence syncscope("workgroup") release
 
 
 def matmul(k: int) -> str:
-    """32 x 32 tiles of D [M, N] = A [M, K] B^T [N, K] for gfx90a: one wave per 16 x 16, through LDS
-    with rows of 32 + 8 halves."""
+    """Return D [M, N] = A [M, K] B^T [N, K] in tiles of 32 x 32 for gfx90a: one wave per 16 x
+    16, through LDS with rows of 32 + 8 halves."""
     half8 = "<8 x half>"
     return kernel(
         f"""

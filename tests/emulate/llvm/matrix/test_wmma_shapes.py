@@ -50,7 +50,7 @@ FP8 = [
 
 
 def places(s: Shape) -> tuple[list[list[tuple[int, int]]], list[list[tuple[int, int]]]]:
-    """(row, k) of A's elements and (row, column) of D's registers, by lane."""
+    """Return (row, k) of A's elements and (row, column) of D's registers, by lane."""
     if s.cpu == "gfx1100":
         a = [[(lane % 16, e) for e in range(s.k)] for lane in range(32)]
         return a, [[(2 * r + lane // 16, lane % 16) for r in range(8)] for lane in range(32)]

@@ -1,4 +1,4 @@
-"""Atomics on buffers, each lane at a place of its own, against plain Python; buffers whose
+"""Atomics on buffers, each lane on another element, against plain Python; also buffers whose
 resource is four dwords."""
 
 from __future__ import annotations

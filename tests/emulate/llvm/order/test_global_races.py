@@ -81,7 +81,8 @@ def load(name: str, pointer: str, index: str) -> str:
 
 @pytest.mark.parametrize("groups", [2, MANY])
 def test_two_workgroups_that_write_one_address(groups: int) -> None:
-    """In one chunk or not: the last workgroup stores where the first one does."""
+    """The last workgroup stores where the first one does, in the same chunk of workgroups or
+    not."""
     body = f"""
   %is = icmp eq i32 %g, {groups - 1}
   %w = select i1 %is, i32 %t, i32 %n
@@ -117,7 +118,7 @@ def test_a_shift_in_place_reads_what_the_neighbour_writes() -> None:
 
 
 def test_many_readers_of_what_one_writes() -> None:
-    """Every wave reads the first element; the last workgroup writes it."""
+    """Every wave reads the first element, and the last workgroup writes it."""
     body = f"""
 {load("x", "p0", "0")}
   %is = icmp eq i32 %n, {3 * LANES - 1}
@@ -278,7 +279,7 @@ def test_within_a_wave_a_fence_is_enough_and_needed() -> None:
 
 
 def test_pointers_that_come_from_memory_are_watched_too() -> None:
-    """Nothing tells that the store is to p0, so that all memory has books."""
+    """Nothing shows that the store is to p0, so all buffers have shadow memory."""
     body = f"""
   %slot = alloca ptr addrspace(1), addrspace(5)
   store ptr addrspace(1) %p0, ptr addrspace(5) %slot

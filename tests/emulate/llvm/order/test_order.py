@@ -1,4 +1,4 @@
-"""The race detector against a reference: random programs, and every pair of their accesses."""
+"""Race detector against a reference: random programs, and every pair of their accesses."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ TEXT = {
 
 
 def ordered(program: list[Step], first: int, last: int, same_wave: bool) -> bool:
-    """Whether accesses at two steps are, by lanes that all execute every step."""
+    """Whether accesses at two steps are ordered, by lanes that all execute every step."""
     between = [kind for kind, _, _ in program[first + 1 : last]]
     if same_wave:
         return any(kind in FENCES and kind != "barrier" for kind in between)
@@ -52,7 +52,7 @@ def ordered(program: list[Step], first: int, last: int, same_wave: bool) -> bool
 
 
 def races(program: list[Step]) -> set[bool]:
-    """Return the verdicts that are allowed: a race, none, or both where turns decide."""
+    """Return the allowed verdicts: a race, none, or both if the scheduling decides."""
     answer = {False}
     for pair in conflicts(program):
         if ordered(program, pair.first, pair.last, pair.same_wave):
@@ -64,7 +64,8 @@ def races(program: list[Step]) -> set[bool]:
 
 
 def text(program: list[Step], space: int) -> str:
-    """Each access in a block of its own; the value stored is the lane's number."""
+    """Return a program with each access in a block of its own; the stored value is the lane's
+    number."""
     at = f"ptr addrspace({space})"
     base = "@cells" if space == 3 else "%cells"
     body = ""
@@ -134,7 +135,7 @@ def test_races_are_found_and_nothing_else(space: int, program: list[Step], seed:
 @pytest.mark.parametrize("first", ACCESSES)
 @pytest.mark.parametrize("last", ACCESSES)
 def test_every_way_to_be_ordered(space: int, first: str, last: str) -> None:
-    """Between an access of one wave and one of the other, and of two lanes of one wave."""
+    """Accesses are of two waves, or of two lanes of one wave."""
     between = [[], *([a] for a in FENCES), *(list(p) for p in product(FENCES, repeat=3))]
     for kinds in between[:: 2 if (first, last) == ("store", "load") else 11]:
         middle: list[Step] = [(kind, "", 0) for kind in kinds]

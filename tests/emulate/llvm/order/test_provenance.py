@@ -1,4 +1,4 @@
-"""Which memory a kernel may write: races have no books about what is only read."""
+"""Which buffers a kernel may write: those that are only read need no shadow memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checks of LDS: races between waves and within one, uninitialised reads, barriers."""
+"""Checks of LDS: races between waves and within one, uninitialised reads, barriers."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_barrier_without_a_fence_orders_nothing(which: int) -> None:
 
 
 def test_the_next_round_needs_a_barrier_after_the_reads() -> None:
-    """Write after read: the tile is overwritten while the other wave may still read."""
+    """The tile is overwritten while the other wave may still read it."""
     again = store("s2", "%t", "%x")
     body = EXCHANGE.replace(OUT, again + OUT)
     found = fault(body)
@@ -136,7 +136,7 @@ def test_lanes_of_a_wave_may_store_one_value_but_not_two() -> None:
 
 @pytest.mark.parametrize("order", ["", "  call void @llvm.amdgcn.wave.barrier()\n", f"  {FENCE}\n"])
 def test_an_exchange_within_a_wave_needs_a_fence(order: str) -> None:
-    """LLVM may move a load of another lane's place above the store without one."""
+    """Without one, LLVM may move a load of another lane's element above the store."""
     body = store("s", "%t", "%t") + order + "  %o = xor i32 %t, 1\n" + load("x", "%o") + OUT
     if order:
         out, _ = launch(body)
@@ -179,7 +179,7 @@ def test_a_barrier_that_a_wave_reaches_in_part() -> None:
 
 
 def test_workgroups_that_go_different_ways_keep_their_own_books() -> None:
-    """The last workgroup leaves out the store, so its read is of nothing."""
+    """The last workgroup does not store, so it reads uninitialised memory."""
     body = (
         "  %g0 = call i32 @llvm.amdgcn.workgroup.id.x()\n  %last = icmp eq i32 %g0, 2\n"
         "  br i1 %last, label %join, label %write\nwrite:\n"
@@ -223,7 +223,8 @@ def test_misaligned_accesses_of_lds() -> None:
 
 
 def test_a_run_tells_of_every_distinct_fault() -> None:
-    """Two races and a read of bytes that nothing wrote; each names its array and both lines."""
+    """The kernel has two races and an uninitialised read; each report names its array and both
+    lines."""
     body = (
         store("a", "%t", "%t")
         + "  %u = xor i32 %t, 64\n"
@@ -284,7 +285,7 @@ def test_waves_that_store_the_same_value(seed: int) -> None:
     ("ulps", "expected"), [(0, "same-value-write"), (1, "nearly-same-value-write"), (1000, "race")]
 )
 def test_waves_that_store_sums_of_another_order(ulps: int, expected: str, seed: int) -> None:
-    """The upper wave's f32 differs in so many units of the last place."""
+    """The upper wave's f32 differs by some units in the last place."""
     body = f"""{HALF}
   %w = lshr i32 %t, 6
   %d = mul i32 %w, {ulps}
@@ -313,7 +314,8 @@ def test_integers_have_no_last_bits(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_read_must_be_ordered_after_every_one_of_the_writes(seed: int) -> None:
-    """A wave that reads with no barrier has its own write, not that of the other."""
+    """A wave that reads without a barrier is ordered after its own write, but not after the
+    other wave's."""
     body = f"""{HALF}{store("a", "%h", "%h")}
   {FENCE}
 {load("x", "%h")}"""

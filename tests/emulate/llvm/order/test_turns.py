@@ -1,4 +1,4 @@
-"""The seeded scheduler: waves and workgroups that are held back, and those that wait for others."""
+"""Seeded scheduler: waves and workgroups that are held back, and those that wait for others."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def exchange(body: str, *, seed: int, checks: bool) -> np.ndarray:
 
 
 def test_luck_does_not_hide_a_dropped_barrier() -> None:
-    """Without checks the exchange comes out right in lockstep, and wrong once waves run apart."""
+    """Without checks, the exchange is right in lockstep, and wrong if waves run apart."""
     expected = np.tile(np.arange(WIDE)[::-1], 5)
     dropped = EXCHANGE.replace("call void @llvm.amdgcn.s.barrier()", "")
     np.testing.assert_array_equal(exchange(dropped, seed=0, checks=False), expected)
@@ -51,7 +51,7 @@ def test_luck_does_not_hide_a_dropped_barrier() -> None:
 
 
 def matmul(path: Path, seed: int) -> LaunchReport:
-    """64x64x128, as the header of a committed example says that it is launched."""
+    """Return a product of 64x64x128, launched as the header of a committed golden says."""
     source = path.read_text()
     found = re.search(r"launch: +(\d+) x (\d+) x (\d+) workgroups of (\d+) threads", source)
     assert found is not None
@@ -130,7 +130,7 @@ def spin(body: str, seed: int) -> np.ndarray:
 @pytest.mark.parametrize("order", ["natural", "consumers first"])
 @pytest.mark.parametrize("seed", [0, 1, 2, 3])
 def test_workgroups_that_wait_for_another(seed: int, order: str) -> None:
-    """A flag is polled: by those that stand below the producer in the text, or above it."""
+    """Workgroups poll a flag, before or after the producer in the text."""
     body = SPIN
     if order == "consumers first":
         swapped = "icmp ne i32 %g, 0\n", "label %consume, label %produce"

@@ -44,7 +44,7 @@ BARRIER = r"^  call void @llvm\.amdgcn\.s\.barrier\(\)\n"
 
 
 def without_barrier(number: int) -> tuple[str, str, str]:
-    """Name, pattern and replacement: the loop loses one barrier."""
+    """Return name, pattern and replacement of the bug: the loop loses one barrier."""
     before = rf"(^loop:\n(?s:(?:.*?{BARRIER}){{{number}}}.*?))"
     return f"barrier-{number}-dropped", before + BARRIER, r"\1"
 

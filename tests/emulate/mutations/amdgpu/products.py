@@ -56,7 +56,7 @@ SYNCHRONISE = RELEASE + BARRIER + ACQUIRE
 
 
 def only_where(condition: str) -> str:
-    """In place of the branch to the last tile: lanes without the condition are done."""
+    """Return code for the branch to the last tile that ends lanes without the condition."""
     return f"  %some = {condition}\n  br i1 %some, label %last, label %gone\ngone:\n  ret void\n"
 
 

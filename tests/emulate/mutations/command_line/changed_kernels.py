@@ -1,5 +1,5 @@
-"""Kernels with one changed instruction, assembled again with right digests, which `kgen verify`
-has to refuse with the place of the fault."""
+"""Kernels with one changed instruction, assembled again with right digests: `kgen verify` must
+refuse them and name the place of the fault."""
 
 from __future__ import annotations
 

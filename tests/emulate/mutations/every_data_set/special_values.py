@@ -1,5 +1,5 @@
-"""Bugs that only NaN, infinities or a far maximum show, in every place that a kernel has for them,
-one at a time."""
+"""Bugs that only NaN, infinities or a far maximum show, one at each place where a kernel handles
+these."""
 
 from __future__ import annotations
 

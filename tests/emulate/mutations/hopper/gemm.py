@@ -1,4 +1,4 @@
-"""Bugs in PTX for Hopper that we wrote by hand: mechanisms that no template uses yet."""
+"""Bugs in hand-written PTX for Hopper, with mechanisms that no template uses yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bugs in small hand-written programs for Hopper: what the GEMM has no place for."""
+"""Bugs in small hand-written programs for Hopper: mechanisms that the GEMM does not use."""
 
 from __future__ import annotations
 

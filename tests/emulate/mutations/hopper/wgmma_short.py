@@ -1,4 +1,4 @@
-"""Bugs in what the Hopper product of fp8 adds: reduced-precision sums in two pieces."""
+"""Bugs in the fp8 parts of the Hopper product: sums of reduced precision in two pieces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bugs in a product cut along k whose parts the last CTA to come adds, in one kernel."""
+"""Bugs in split-k in one kernel, whose parts the last-arriving CTA adds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def one_kernel_product() -> Program:
 
 @cache
 def many_parts() -> Program:
-    """Eleven parts in f32, more than registers hold: the first three, then two turns of four."""
+    """Eleven parts in f32, more than registers hold: first three are added, then twice four."""
     schedule = SplitFmaMatmul(
         block_m=32,
         block_n=64,

@@ -1,5 +1,5 @@
-"""Bugs in what large Hopper products have besides: persistent CTAs, clusters with multicast,
-outputs through stmatrix and TMA, warpgroups that take turns."""
+"""Bugs in large Hopper products: persistent CTAs, clusters with multicast, outputs through
+stmatrix and TMA, warpgroups in ping-pong."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""Bugs in the products that the PTX templates render.
-
-Patterns name registers and the instructions around them, so that they still match once when a
-template changes the order of others.
-"""
+"""Bugs in the products that the PTX templates render. Patterns name registers and the
+instructions around them, so that they still match once if a template changes the order of
+others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bugs in parts of products along k, of which only a sample of the CTAs runs."""
+"""Bugs in kernels that share K, found although only a sample of the CTAs runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""cp.async: groups, what is read before its wait, zeros behind a source."""
+"""cp.async: groups, reads before their wait, zeros after a source."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_thread_that_waits_for_too_few_groups() -> None:
 
 
 def test_groups_belong_to_a_thread() -> None:
-    """Odd lanes commit once more, so that wait_group 1 leaves the copy of even lanes pending."""
+    """Odd lanes commit one more group, so wait_group 1 leaves the copies of even lanes pending."""
     body = (
         THREAD
         + """
@@ -64,7 +64,7 @@ def test_groups_belong_to_a_thread() -> None:
 
 @pytest.mark.parametrize("size", [4, 8, 16])
 def test_a_copy_fills_with_zeros_behind_its_source(size: int) -> None:
-    """Thread t copies t % (size + 1) bytes; the source is not read beyond them."""
+    """Thread t copies t % (size + 1) bytes; the source is not read past them."""
     count = size // 4
     registers = ", ".join(f"%r1{i}" for i in range(count))
     operand = f"{{{registers}}}" if count > 1 else registers

@@ -82,7 +82,8 @@ DONE:
 
 
 def test_order_passes_through_a_third_warp() -> None:
-    """Warp 0 gives to warp 1, which gives to warp 2: warp 2 may read what warp 0 wrote."""
+    """Warp 0 synchronises with warp 1, and warp 1 with warp 2: warp 2 may read what warp 0
+    wrote."""
     body = """
   mov.u32 %r5, tile;
   and.b32 %r6, %r2, 31;

@@ -1,4 +1,4 @@
-"""Plain bulk copies: where every byte goes, reductions, what may go wrong."""
+"""Plain bulk copies: destinations of bytes, reductions, faults."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ ACCESSES = {
 @pytest.mark.parametrize("access", ACCESSES.values(), ids=ACCESSES)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_a_cta_that_may_not_have_started(access: str, seed: int) -> None:
-    """Only barriers of a CTA come first."""
+    """Only barriers of a CTA precede the access."""
     there = "  mapa.shared::cluster.u32 %there, %at, {};\n  bar.sync 0;\n  {}\n"
     with pytest.raises(EmulationFault, match=r"race: .* may not have started before"):
         result(program(there.format("%other", access)), seed=seed)

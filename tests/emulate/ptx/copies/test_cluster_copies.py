@@ -1,4 +1,4 @@
-"""Copies between the CTAs of a cluster, multicast, and CTAs that must still be there."""
+"""Copies between the CTAs of a cluster, multicast, and CTAs that have ended."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_bulk_copy_completes_where_its_bytes_go() -> None:
 @pytest.mark.parametrize("mask", [0b1111, 0b1010])
 @pytest.mark.parametrize("seed", [0, 5])
 def test_multicast(mask: int, seed: int) -> None:
-    """Rank 1 loads for all ranks of the mask; the others get zeros of their own."""
+    """Rank 1 loads for all ranks of the mask; the others load zeros."""
     body = f"""{INITIALISE}
   mov.u32 %r3, 1;
   shl.b32 %r3, %r3, %rank;

@@ -1,4 +1,4 @@
-"""cp.async.mbarrier.arrive: an arrival stands for the copies before it, and for nothing later."""
+"""cp.async.mbarrier.arrive: an arrival covers the copies before it, and no later ones."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SECOND = "  cp.async.ca.shared.global [%r2+256], [%d0+256], 4;\n"
 
 
 def arrive(number: int, form: str) -> str:
-    """The copies until now arrive at an object; without .noinc the thread does so besides."""
+    """Make the earlier copies arrive at an mbarrier; without .noinc the thread arrives, too."""
     text = f"  cp.async.mbarrier.arrive{form}.shared.b64 [%r1+{8 * number}];\n"
     return text if form else f"{text}  mbarrier.arrive.shared.b64 _, [%r1+{8 * number}];\n"
 
@@ -68,7 +68,7 @@ def program(*parts: str) -> str:
 
 
 def result(source: str, seed: int) -> tuple[Array, Array]:
-    """(what was copied, what was stored)."""
+    """Return (copied words, stored words)."""
     data, out = np.arange(1, 129, dtype=np.uint32), np.zeros(64, np.uint32)
     launch(source, data, out, block=(64, 1, 1), seed=seed)
     return data.reshape(2, 64), out
@@ -97,7 +97,7 @@ def test_who_waits_for_a_copy_has_it(form: str, seed: int, number: int) -> None:
 @each_seed
 @pytest.mark.parametrize("whose", ["%r2", "%r3"])
 def test_an_arrival_does_not_complete_later_copies(form: str, seed: int, whose: str) -> None:
-    """Each waits for the first of two copies and reads what the second one brings."""
+    """Each thread waits for the first of two copies and reads the second one's data."""
     source = program(FIRST, arrive(0, form), SECOND, arrive(1, form), wait(0), read(f"{whose}+256"))
     found = fault(source, seed)
     assert found.kind in ("pending-copy", "race")
@@ -132,7 +132,7 @@ def test_an_arrival_releases_the_stores_before_it_alone(seed: int) -> None:
 @each_form
 @each_seed
 def test_who_also_waits_for_its_own_copies(form: str, seed: int) -> None:
-    """wait_all by the copying thread takes nothing from who waits for the object."""
+    """A wait_all by the copying thread does not satisfy threads that wait for the mbarrier."""
     own = "  cp.async.wait_all;\n"
     source = program(FIRST, arrive(0, form), own, wait(0), read("%r3"))
     data, out = result(source, seed)
@@ -141,7 +141,8 @@ def test_who_also_waits_for_its_own_copies(form: str, seed: int) -> None:
 
 @each_seed
 def test_ring_of_two_objects(seed: int) -> None:
-    """A producer warp, a consumer warp, two stages; the full one's phase alternates."""
+    """A producer warp and a consumer warp share two stages; the parity of the full barrier
+    alternates."""
     body = """
   mov.u32 %r10, 0;
   setp.ge.u32 %p2, %r0, 32;
@@ -220,7 +221,8 @@ issued:
 @each_seed
 @pytest.mark.parametrize("bulk_first", [False, True])
 def test_waiting_for_a_bulk_copy_in_place_of_a_copy(seed: int, bulk_first: bool) -> None:
-    """A barrier after the arrival tells others that it was issued, not that it is complete."""
+    """A barrier after the arrival shows other threads that it was issued, not that it is
+    complete."""
     copy = FIRST + arrive(0, ".noinc")
     issue = BULK + copy if bulk_first else copy + BULK
     start = START.replace("[%r1+8], 64", "[%r1+8], 1").replace(
@@ -235,7 +237,7 @@ def test_waiting_for_a_bulk_copy_in_place_of_a_copy(seed: int, bulk_first: bool)
 
 @pytest.mark.parametrize("other", [0, 1])
 def test_waiting_for_the_copies_of_another_warp(other: int) -> None:
-    """Each warp copies for an object of its own; all wait for one of them and read the other's."""
+    """Each warp copies for its own mbarrier; all wait for one of them and read the other's data."""
     start = START.replace("], 64", "], 32").replace("[%r1+8], 64", "[%r1+8], 32")
     issue = f"""
   setp.ge.u32 %p2, %r0, 32;

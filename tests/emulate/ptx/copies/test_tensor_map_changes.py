@@ -68,7 +68,8 @@ def replace(field: str, *values: object, space: str = "shared::cta", at: str = "
 
 
 def built(**changes: int) -> str:
-    """A map of 20 by 12 f32 in rows of 96 bytes, made from nothing, with a box of 8 by 8."""
+    """Return a tensor map of 20 by 12 f32 in rows of 96 bytes, with a box of 8 by 8, made by
+    tensormap.replace alone."""
     fields = {"elemtype": 7, "interleave_layout": 0, "swizzle_mode": 0, "fill_mode": 1, **changes}
     return (
         "  mov.u64 %d4, 96;\n"
@@ -106,7 +107,7 @@ def result(source: str, *more: object, size: int = 64, **options: object) -> Arr
 
 
 def box() -> Array:
-    """The box at (4, 2) of 20 by 12 elements in rows of 24."""
+    """Return the box at (4, 2) of 20 by 12 elements in rows of 24."""
     return DATA.reshape(12, 24)[2:10, 4:12].reshape(-1)
 
 

@@ -1,4 +1,4 @@
-"""Maps of tensor copies: what a copy refuses, and what the driver would."""
+"""Tensor maps: errors of the copy, and errors of the driver's encoder."""
 
 from __future__ import annotations
 

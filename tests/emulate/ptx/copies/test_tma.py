@@ -1,4 +1,4 @@
-"""Tensor copies: where every byte of a box goes, swizzled and at the edges, and reductions."""
+"""Tensor copies: the place of every byte of a box, with swizzles and at edges, and reductions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def swizzled(byte: int, span: int) -> int:
 
 
 def expected_box(tensor: Array, map_: TensorMap, at: tuple[int, ...], fill: bytes) -> Array:
-    """The bytes of shared memory, element by element; the tensor's axes are outermost first."""
+    """Return the bytes of shared memory, element by element; the tensor's axes are outermost
+    first."""
     size = tensor.dtype.itemsize
     steps = map_.element_strides or (1,) * tensor.ndim
     counts = [-(-b // s) for b, s in zip(map_.box, (1, *steps[1:]), strict=True)]
@@ -73,7 +74,8 @@ STORAGE = {
 
 
 def tensor_of(dtype: str, shape: tuple[int, ...], pad: int = 0) -> tuple[Array, Array, list[int]]:
-    """(buffer, tensor, byte strides): values that differ, rows a multiple of 16 bytes apart."""
+    """Return (buffer, tensor, byte strides): different values, in rows a multiple of 16 bytes
+    apart."""
     storage = np.dtype(STORAGE[dtype])
     size = storage.itemsize
     row = -(-shape[0] * size // 16) * 16 + pad

@@ -49,7 +49,7 @@ def test_bank_conflicts_of_loads(size: int, stride: int, expected: tuple[int, in
     [(4, 4, (1, 1)), (4, 128, (32, 1)), (8, 8, (2, 2)), (16, 16, (4, 4)), (16, 0, (4, 4))],
 )
 def test_bank_conflicts_of_stores(size: int, stride: int, expected: tuple[int, int]) -> None:
-    """Stores are not merged as loads are."""
+    """Unlike loads, stores to one word are not merged."""
     assert shared_access(STORE[size], f"mul.lo.u32 %r0, %t, {stride};") == expected
 
 

@@ -14,7 +14,7 @@ from tests.emulate.ptx.ptx_programs import program, run
 
 
 def test_instructions_by_class_lanes_and_divergence() -> None:
-    """Branch at which 8 of 48 threads leave: it splits the first warp, not the half one."""
+    """At a branch, 8 of 48 threads leave: that splits the first warp, not the half one."""
     body = """
     setp.lt.u32 %q0, %t, 8;
     @%q0 bra DONE;
@@ -113,7 +113,7 @@ def test_wmma_of_a_cuda_kernel() -> None:
     ],
 )
 def test_counters_depend_on_no_seed(entry: str, block: int, arguments: list[Any]) -> None:
-    """Nor does a second run with the same seed count anything else; branches and loops included."""
+    """A second run with the same seed has the same counts, with branches and loops."""
 
     def counted(seed: int) -> tuple[Any, Any]:
         report = kgen_run(

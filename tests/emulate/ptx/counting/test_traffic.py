@@ -1,4 +1,4 @@
-"""The traffic of global memory that the PTX emulator counts, against counts by hand."""
+"""Traffic of global memory that the PTX emulator counts, against counts by hand."""
 
 from __future__ import annotations
 
@@ -96,7 +96,8 @@ def test_a_copy_of_part_of_its_bytes_reads_that_part() -> None:
 
 @pytest.mark.parametrize(("pending", "expected"), [(2, 2 * 16 * 40), (1, 16 * 40), (0, 0)])
 def test_copies_in_flight(pending: int, expected: int) -> None:
-    """Three groups of 16 bytes a thread, all but `pending` waited for; 40 threads in each CTA."""
+    """Each of 40 threads in a CTA copies three groups of 16 bytes, and waits for all but
+    `pending`."""
     copy = "cp.async.cg.shared.global [%r1], [%p0], 16; cp.async.commit_group;"
     body = f"mov.u32 %r1, s;\n mad.lo.u32 %r1, %t, 16, %r1;\n {copy * 3}"
     body += f"cp.async.wait_group {pending};"

@@ -47,7 +47,7 @@ def test_what_lies_outside_is_not_fetched() -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_traffic_depends_on_no_seed(seed: int) -> None:
-    """Loops that poll a barrier do, for as long as they wait; what they guard does not."""
+    """Only the iterations of loops that poll a barrier depend on the seed."""
     a, b = operands(256, 64, 128)
 
     def counted(seed: int) -> dict[str, int]:
@@ -62,7 +62,8 @@ def test_traffic_depends_on_no_seed(seed: int) -> None:
 
 
 def test_a_bulk_copy_of_bytes() -> None:
-    """96 bytes from the middle of a sector: four sectors, where three would do, in each CTA."""
+    """Each CTA copies 96 bytes that start inside a sector: four sectors, where three would
+    suffice."""
     body = """
     .shared .align 16 .b8 s[128];
     .shared .align 8 .b64 bar;

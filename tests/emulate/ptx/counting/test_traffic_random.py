@@ -10,14 +10,14 @@ from kgen.emulate.windows import window_start
 
 
 class FakeMachine:
-    """Machine as far as a profile needs it."""
+    """Machine with the members that a profile needs."""
 
     def __init__(self, *, ctas: int, warps: int) -> None:
         self.ctas, self.warps = ctas, warps
 
 
 def by_scalar_code(addresses: list[int | None], nbytes: int, *, load: bool) -> tuple[int, int]:
-    """(wavefronts, ideal) of one warp, lane by lane; None is a lane that is not active."""
+    """Return (wavefronts, ideal) of one warp, lane by lane; None is an inactive lane."""
     width = max(4, nbytes)
     lanes = 128 // width
     paired = load and width > 4
@@ -44,7 +44,8 @@ def by_scalar_code(addresses: list[int | None], nbytes: int, *, load: bool) -> t
 @pytest.mark.parametrize("nbytes", [2, 4, 8, 16])
 @pytest.mark.parametrize("load", [True, False])
 def test_random_accesses(nbytes: int, load: bool) -> None:
-    """Strided, scattered, shared and guarded accesses count as they do one lane at a time."""
+    """Strided, scattered, shared and guarded accesses have the counts of a computation lane by
+    lane."""
     rng = np.random.default_rng(nbytes)
     machine = FakeMachine(ctas=2, warps=3)
     for _ in range(60):

@@ -1,4 +1,4 @@
-"""Blanks, newlines and comments: none where none is needed, or one between any two tokens."""
+"""Blanks, newlines and comments between tokens: as few as possible, or one between any two."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OPCODE_OR_TOKEN = re.compile(rf"[a-z]\w*(?:\.\w+(?:::\w+)*)+|{TOKEN.pattern}")
 
 
 def needs_blank(one: str, other: str) -> bool:
-    """Whether two tokens would be one without a blank; `16.b8` would begin with a fraction."""
+    """Whether two tokens would become one without a blank; `16.b8` would begin with a fraction."""
     if not re.match(r"[\w$]", one[-1]):
         return False
     return bool(re.match(r"[\w$]", other)) or (one[0].isdigit() and other[0] == ".")
@@ -46,13 +46,14 @@ def squeezed(text: str) -> str:
 
 
 def spread(text: str) -> str:
-    """The assembler wants the opcode and the modifiers of some instructions together."""
+    """Return the text with blanks between tokens, except inside an opcode and its modifiers,
+    which the assembler reads as one."""
     found = OPCODE_OR_TOKEN.findall(COMMENT.sub(" ", text))
     return "\n\t/* ; { */ ".join(found)
 
 
 def of_one_shape(kernel: PtxKernel) -> PtxKernel:
-    """Without lines and the text as it was written."""
+    """Return the instructions without line numbers and original text."""
     instructions = tuple(replace(i, line=0, text="") for i in kernel.instructions)
     return replace(kernel, instructions=instructions)
 

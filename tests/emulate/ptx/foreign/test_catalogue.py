@@ -1,7 +1,5 @@
-"""Every instruction of data/catalogue.ptx.txt is executed, or refused by name where it says so.
-
-What instructions do is tested elsewhere; this is the list of what there is.
-"""
+"""Every instruction of data/catalogue.ptx.txt is executed, or refused by name if the catalogue
+says so. Other tests check what instructions do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PTX that we did not write: what nvcc makes of the CUDA kernels in data/kernels.cu."""
+"""PTX that kgen did not write: nvcc's output for the CUDA kernels in data/kernels.cu."""
 
 from __future__ import annotations
 

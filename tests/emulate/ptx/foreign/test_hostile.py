@@ -21,7 +21,7 @@ def _use(space: str) -> str:
 
 
 def _doubling(levels: int) -> str:
-    """Functions of which each calls the next one twice."""
+    """Return functions that each call the next one twice."""
     last = f".func f{levels}()\n{{\n  .reg .b32 %a;\n  mov.u32 %a, 1;\n  ret;\n}}\n"
     return last + "".join(
         f".func f{i}()\n{{\n  call f{i + 1};\n  call f{i + 1};\n  ret;\n}}\n"

@@ -21,7 +21,7 @@ def numbers(seed: int, count: int = 128) -> Array:
 
 
 def same(got: Array, wanted: Array) -> bool:
-    """Equal, with equal signs of zeros, and NaN where NaN is wanted."""
+    """Whether arrays are equal, with equal signs of zeros, and NaN in the same places."""
     nan = np.isnan(wanted)
     bits = f"u{got.dtype.itemsize}"
     return bool((np.isnan(got) == nan).all() and (got.view(bits) == wanted.view(bits))[~nan].all())
@@ -190,7 +190,7 @@ def test_functions(name: str) -> None:
 
 
 def bf16(value: Array) -> Array:
-    """Nearest bfloat16, ties to even, by exact comparison with the neighbours."""
+    """Return the nearest bfloat16, ties to even, by exact comparison with the neighbours."""
     single = value.astype(np.float32)
     down = (single.view(np.uint32) >> 16).astype(np.uint32)
     candidates = [(c << 16).view(np.float32).astype(np.float64) for c in (down, down + 1)]
@@ -234,7 +234,7 @@ def test_bfloat_arithmetic_rounds_once() -> None:
 @pytest.mark.parametrize("far", [2.0**-40, 2.0**-60])
 @pytest.mark.parametrize(("sign", "wanted"), [(1, 1.515625), (-1, 1.5078125)])
 def test_a_bfloat_sum_that_is_nearly_a_tie(far: float, sign: int, wanted: float) -> None:
-    """1.5 * (1 + 2^-7) lies between two bfloat16; a first rounding, also to f64, would lose c."""
+    """1.5 * (1 + 2^-7) is a tie of two bfloat16; rounding it first, even to f64, would lose c."""
     bits = [bf16(np.full(32, value)) for value in (1.5, 1 + 2.0**-7, sign * far)]
     got = evaluate("fma.rn.bf16 %y, %x0, %x1, %x2;", ["bf16"] * 3, "bf16", *bits)
     assert (got == bf16(np.full(32, wanted))).all()

@@ -1,4 +1,4 @@
-"""Every group of PTX instructions against numpy, on values with edges."""
+"""Every group of PTX instructions against numpy, with special values."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_vector_loads_and_stores_of_bytes_to_words() -> None:
 
 
 def test_a_divergent_loop_reconverges() -> None:
-    """Thread t sums 0..t in a loop of t + 1 turns; all meet again at the store."""
+    """Thread t adds up 0..t in a loop of t + 1 iterations; all threads meet at the store."""
     out = np.zeros(64, np.uint32)
     body = """
     mov.u32 %r0, 0;

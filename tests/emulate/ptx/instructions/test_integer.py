@@ -13,7 +13,7 @@ _SPECIAL = [0, 1, 2, 3, 5, 7, 31, 32, 33, 63, 64, 255, 256, 0x7FFF, 0x8000, 0xFF
 
 
 def values(type_: str, seed: int, count: int = 128) -> Array:
-    """Small numbers, ends of the range and random bits."""
+    """Return small numbers, limits of the type and random bits."""
     width = bits(type_)
     rng = np.random.default_rng(seed)
     raw = rng.integers(0, 2**63, count, np.uint64) * np.uint64(2) + np.uint64(seed & 1)

@@ -1,4 +1,4 @@
-"""Modes of integer instructions that compilers seldom use: .relu, .shiftamt, those of prmt."""
+"""Modes of integer instructions that compilers seldom use: .relu, .shiftamt, modes of prmt."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_the_leading_bit(type_: str) -> None:
 
 
 def permuted(mode: str, a: int, b: int, c: int) -> int:
-    """Byte by byte, after the words of PTX ISA 9.7.9.7 rather than its table."""
+    """Permute byte by byte, by the text of PTX ISA 9.7.9.7 instead of its table."""
     source = [*a.to_bytes(4, "little"), *b.to_bytes(4, "little")]
     match mode:
         case "f4e":  # forward four extract

@@ -1,4 +1,4 @@
-"""Member masks: the masks of the lanes that arrive decide who takes part."""
+"""Member masks: masks of the arriving lanes decide which lanes take part."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_mask_that_names_lanes_which_never_arrive(name: str, elsewhere: str) -
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_active_mask_of_a_branch_as_members(seed: int) -> None:
-    """The mask of `__activemask()` is a register that lanes elsewhere never wrote."""
+    """Lanes outside the branch never wrote the register with `__activemask()`."""
     body = """
   mov.u32 %r1, %r2;
   setp.gt.u32 %p0, %r2, 7;
@@ -81,7 +81,7 @@ JOIN:
 
 
 def test_lanes_that_name_each_other_with_different_masks() -> None:
-    """Each lane waits for the others to come with its own mask, which none of them does."""
+    """Each lane waits for others to arrive with its own mask, which none of them does."""
     body = (
         NUMBER
         + """
@@ -105,7 +105,7 @@ def test_lanes_that_exit_instead_of_arriving() -> None:
 
 
 def test_the_election_follows_the_seed() -> None:
-    """A mask elects the same lane each time; other seeds elect other members."""
+    """Under one seed a mask elects the same lane each time; other seeds elect other lanes."""
     body = """
   setp.lt.u32 %p0, %r2, 3;
   mov.u32 %r1, 99;
@@ -150,7 +150,7 @@ JOIN:
 
 
 def test_a_shuffle_from_a_lane_of_another_group() -> None:
-    """Both halves shuffle at once; what a lane reads from outside its mask is not specified."""
+    """Both halves shuffle at once; a value from outside a lane's mask is undefined."""
     body = """
   and.b32 %r5, %r2, 16;
   shl.b32 %r6, 0x0000ffff, %r5;

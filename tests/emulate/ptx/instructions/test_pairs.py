@@ -33,7 +33,7 @@ def test_arithmetic_of_pairs(name: str, function: np.ufunc) -> None:
 
 
 def test_a_fused_product_of_pairs_rounds_once() -> None:
-    """(1 + 2^-12)^2 - 1 has 2^-24, which a rounded product loses."""
+    """(1 + 2^-12)^2 - 1 contains 2^-24, which a rounded product loses."""
     a = pairs(np.full(128, 1 + 2.0**-12), np.full(128, 3.0))
     c = pairs(np.full(128, -1.0), np.full(128, 0.5))
     got = evaluate("  fma.rn.f32x2 %y, %x0, %x1, %x2;", ["b64"] * 3, "b64", a, a, c)
@@ -87,7 +87,8 @@ def _lanes(word: int, count: int, signed: bool) -> list[int]:
 @pytest.mark.parametrize("lanes", [2, 4])
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_video_instructions(name: str, lanes: int) -> None:
-    """Against whole numbers of Python, for all kinds of results, operands and endings."""
+    """Results are those of Python's integers, for all result types, operands and final
+    operations."""
     bits = 32 // lanes
     for kinds in itertools.product("us", repeat=3):
         for ending in ("", ".sat", ".add"):

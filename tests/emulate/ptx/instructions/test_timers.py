@@ -1,4 +1,4 @@
-"""The registers that count time: one count that never falls, the same on each run and machine."""
+"""Registers that count time: a count that never falls, and is equal on each run and machine."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def twice(name: str, between: str = "") -> str:
 
 
 def read(source: str, threads: int = 64, ctas: int = 3, seed: int = 0) -> Array:
-    """[thread of the grid, first or second]."""
+    """Return readings as [thread of the grid, first or second]."""
     out = np.zeros((ctas * threads, 2), np.uint64)
     run(source, out, threads=threads, ctas=ctas, seed=seed)
     return out
@@ -69,14 +69,14 @@ def test_the_upper_half(name: str) -> None:
 
 
 def test_it_rises_from_cta_to_cta_that_do_not_run_together() -> None:
-    """More CTAs than run at once: the later ones read more."""
+    """If not all CTAs run at once, later ones read larger counts."""
     found = read(twice("%globaltimer"), threads=1024, ctas=200)
     by_cta = found.reshape(200, 1024, 2)
     assert (by_cta[0] < by_cta[-1]).all()
 
 
 def test_what_one_thread_read_before_another_is_less() -> None:
-    """Warp 1 reads after a barrier what warp 0 has read before it."""
+    """Warp 1 reads after a barrier, warp 0 before it."""
     body = """
     setp.ge.u32 %q1, %t, 32;
     @!%q1 mov.u64 %a1, %globaltimer;
@@ -109,7 +109,7 @@ def test_a_delay_ends(cycles: int) -> None:
 
 
 def test_a_loop_that_works_is_not_hurried() -> None:
-    """Its turns count as many as their instructions."""
+    """Each iteration counts its instructions."""
     work = "st.global.u64 [%p0], %a3;"
     out = np.zeros(4, np.uint64)
     run(program(DELAY.format(cycles=1000, work=work), params=1), out, threads=1)

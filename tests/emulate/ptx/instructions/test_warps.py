@@ -62,7 +62,7 @@ def test_a_matrix_instruction_with_lanes_away() -> None:
 
 
 def test_segments_of_a_shuffle() -> None:
-    """Width 8: c = (32 - 8) << 8 | clamp, as CUDA's __shfl_*_sync make it."""
+    """For a width of 8, c = (32 - 8) << 8 | clamp, as CUDA's __shfl_*_sync compute it."""
     t = np.arange(32)
     body = "  shfl.sync.down.b32 %r1|%p0, %r2, 3, 0x181f, 0xffffffff;\n"
     assert (out(body) == np.where(t % 8 + 3 < 8, t + 3, t)).all()
@@ -112,7 +112,7 @@ def test_reductions_over_a_warp(name: str) -> None:
 
 
 def test_groups_of_a_warp_vote_apart() -> None:
-    """Each half names itself as members, and both execute the same instruction."""
+    """Each half of a warp is its own member mask, and both execute the same instruction."""
     body = """
   and.b32 %r5, %r2, 16;
   shl.b32 %r6, 0x0000ffff, %r5;

@@ -136,7 +136,7 @@ def encode(values: Array, type_: str) -> Array:
 
 
 def fragment(matrix: Array, position: Position, count: int, type_: str) -> Array:
-    """[32, registers] words: each lane's elements, packed in order."""
+    """Return [32, registers] words: each lane's elements, packed in order."""
     lanes = np.array(
         [[position(lane // 4, lane % 4, i) for i in range(count)] for lane in range(32)]
     )
@@ -153,7 +153,8 @@ def unfragment(words: Array, position: Position, count: int, type_: str, shape: 
 
 
 def mma_program(name: str, a: int, b: int, c: int, accumulator: str) -> str:
-    """Each lane loads its registers, one word after another, and stores its results."""
+    """Return a program in which each lane loads its registers, multiplies, and stores its
+    results."""
 
     def names(first: int, count: int, kind: str = "%r") -> str:
         return "{" + ", ".join(f"{kind}{i}" for i in range(first, first + count)) + "}"
@@ -257,7 +258,8 @@ def test_wmma(shape: tuple[int, int, int], layouts: str, space: str, type_: str)
 
 
 def copy_to_shared(matrices: list[Array]) -> str:
-    """Each lane copies 2-byte elements; %d1 and %d2 point to the matrices in shared memory."""
+    """Return code in which each lane copies 2-byte elements; %d1 and %d2 point to the matrices
+    in shared memory."""
     body, start = "  mov.u32 %r63, %tid.x;\n", 0
     for pointer, (name, matrix) in zip(
         ("%d1", "%d2"), zip("ab", matrices, strict=True), strict=True

@@ -1,4 +1,4 @@
-"""A whole Hopper GEMM, written by hand: TMA, mbarriers, wgmma, roles of warps, clusters."""
+"""Hand-written Hopper GEMM: TMA, mbarriers, wgmma, warp specialization, clusters."""
 
 from __future__ import annotations
 

@@ -47,7 +47,8 @@ def test_ldmatrix(count: int, transposed: bool) -> None:
 
 
 def fragments_16(a: Array, b: Array, k: int) -> tuple[Array, Array]:
-    """A's and B's registers of m16n8k16 and m16n8k8 for 16-bit elements (ISA, figures of mma)."""
+    """Return A's and B's registers of m16n8k16 and m16n8k8 for 16-bit elements (PTX ISA, figures
+    of mma)."""
     pairs = [2 * MEMBER, 2 * MEMBER + 1]
     a_regs = [
         np.stack([a[GROUP + 8 * down, c + 8 * right] for c in pairs], axis=1)

@@ -25,7 +25,8 @@ Position = Callable[[int, int, int], tuple[int, int]]
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """Shape of an mma; `counts` are elements of A and B per lane, `bits` those of an element."""
+    """Shape of an mma; `counts` are the elements of A and B per lane, `bits` the size of an
+    element."""
 
     shape: str
     types: tuple[str, ...]
@@ -128,7 +129,7 @@ STORAGE = {"f64": "f8", "f32": "f4", "f16": "f2", "s32": "i4"}
 
 
 def encode(values: Array, type_: str) -> Array:
-    """[32, n] values as [32, bytes]: elements in order from the lowest bits."""
+    """Return [32, n] values as [32, bytes]: elements in order from the lowest bits."""
     if type_ in NIBBLES:
         codes = values.astype(np.uint8) & 15
         return codes[:, ::2] | codes[:, 1::2] << 4
@@ -137,13 +138,13 @@ def encode(values: Array, type_: str) -> Array:
 
 
 def fragment(matrix: Array, position: Position, count: int, type_: str) -> Array:
-    """[32, registers] of 32 bits."""
+    """Return [32, registers] words of 32 bits."""
     at = np.array([[position(lane // 4, lane % 4, i) for i in range(count)] for lane in range(32)])
     return np.ascontiguousarray(encode(matrix[at[..., 0], at[..., 1]], type_)).view(np.uint32)
 
 
 def multiply(name: str, case: Case, a: Array, b: Array, c: Array, **options: Any) -> Array:
-    """D of one mma, run by one warp."""
+    """Return D of one mma, run by one warp."""
     d_type, a_type, b_type, _ = name.split(".")[-4:]
     words = [
         fragment(a, case.a, case.counts[0], a_type),
@@ -163,7 +164,8 @@ def multiply(name: str, case: Case, a: Array, b: Array, c: Array, **options: Any
 
 
 def program(name: str, words: list[int], accumulator: str) -> str:
-    """Each lane loads its registers, multiplies, and stores its results."""
+    """Return a program in which each lane loads its registers, multiplies, and stores its
+    results."""
     wide = accumulator == "f64"
     kind, size, width = ("%g", 8, "b64") if wide else ("%r", 4, "b32")
     counts = [w // 2 for w in words] if wide else words

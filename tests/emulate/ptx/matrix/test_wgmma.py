@@ -50,7 +50,7 @@ def multiply(
     accumulate: int = 1,
     **options: Any,
 ) -> tuple[Array, Array]:
-    """(what the program leaves in D, what it should)."""
+    """Return (D of the program, the expected D)."""
     d_type, a_type, b_type = types
     k = DEPTH[a_type]
     rng = np.random.default_rng(n)
@@ -82,7 +82,7 @@ def multiply(
 
 
 def a_fragment(a: Array) -> Array:
-    """[128, 4] registers of A: each has 4 bytes of a row, at 4 bytes of k by the lane's place."""
+    """Return [128, 4] registers of A: each has 4 bytes of a row, at the lane's 4 bytes of K."""
     row_bytes = np.ascontiguousarray(a).view(np.uint8)
     words = np.zeros((128, 4), np.uint32)
     for thread in range(128):

@@ -64,7 +64,7 @@ def program(type_: str, m: int, n: int, *, a_by: str, b_by: str, saturates: bool
 
 
 def stored(type_: str, values: Array, by: str) -> Array:
-    """Whole numbers as the kernel reads them."""
+    """Return whole numbers in the kernel's storage type."""
     dtype = TYPES[type_][0]
     if type_ == "bf16":
         values = (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
@@ -117,7 +117,7 @@ def test_sums_beyond_the_largest(saturates: bool) -> None:
 
 
 def test_the_truncating_adder() -> None:
-    """Three quarters of the last place are rounded up to one, or cut off."""
+    """Three quarters of a unit in the last place are rounded up to one, or cut off."""
     a, b = np.zeros((16, 16)), np.zeros((16, 16))
     a[:, 0], b[0, :] = 1, 1.5
     c = np.full((16, 16), 2.0**24, np.float32)

@@ -1,4 +1,4 @@
-"""Addresses whose register is below zero: base plus offset wraps as the register does."""
+"""Addresses with a negative register: base plus offset wraps as the register does."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_base_below_zero_in_64_bits() -> None:
 
 @pytest.mark.parametrize("space", ["shared", "local"])
 def test_beyond_the_end_is_still_seen(space: str) -> None:
-    """A wrong base, and a right one whose sum does not come back into the window."""
+    """The base is wrong, or the sum does not wrap back into the buffer's window."""
     for offset in (2032 + 520, 2016, -16):
         body = START + f"    mov.u32 %r1, {-BELOW};\n    ld.{space}.u32 %r4, [%r1+{offset}];\n"
         source = program(body, shared=SHARED + ".local .b8 own[512];")
@@ -107,7 +107,7 @@ def test_beyond_the_end_is_still_seen(space: str) -> None:
 
 
 def test_a_64_bit_register_keeps_its_upper_half() -> None:
-    """The hardware may drop it, but a generic pointer in place of a shared one is a bug."""
+    """Hardware may drop the upper half, but a generic pointer in place of a shared one is a bug."""
     body = """
     cvt.u64.u32 %a1, %r0;
     cvta.shared.u64 %a1, %a1;

@@ -107,7 +107,7 @@ def test_lanes_that_change_different_buffers(space: str) -> None:
 
 
 def test_atomics_on_vectors() -> None:
-    """Each element is added by itself; what comes back is what was there, element by element."""
+    """Each element is added separately; the result has each old element."""
     body = """
   mov.u32 %r0, %tid.x;
   cvt.rn.f32.u32 %f0, %r0;

@@ -1,4 +1,4 @@
-"""Atomics on shared memory that nothing has written: they read it."""
+"""Atomics on unwritten shared memory are uninitialised reads."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_an_atomic_on_what_a_copy_may_still_write() -> None:
 
 
 def test_global_memory_is_what_the_caller_gave() -> None:
-    """A buffer's bytes are written before the kernel starts, as for loads."""
+    """The caller has written every byte of a buffer."""
     out = words()
     run(ptx("red.global.add.u32 [%a2], 1; atom.global.add.u32 %r5, [%a2+4], 1;"), out)
     assert out[:2].tolist() == [32, 32]

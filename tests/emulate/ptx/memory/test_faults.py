@@ -1,4 +1,4 @@
-"""Programs with a seeded bug, next to the same program without it."""
+"""Programs with a seeded bug, and the same programs without it."""
 
 from __future__ import annotations
 

@@ -205,7 +205,7 @@ def test_dynamic_shared_memory_lies_behind_the_static() -> None:
 
 
 def test_memory_as_array_type() -> None:
-    """Buffers of any dtype and rank, as they are."""
+    """Buffers may have any dtype and rank."""
     data: Array = np.arange(24, dtype=np.float16).reshape(2, 3, 4)
     body = "  ld.global.b16 %h0, [%in+46];\n  st.global.b16 [%in], %h0;\n"
     launch(kernel(body, params=("in",)), data, block=(1, 1, 1))

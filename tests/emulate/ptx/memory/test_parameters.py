@@ -1,4 +1,4 @@
-"""Parameters of a kernel that are read by address: arrays in structs, generic pointers to them."""
+"""Kernel parameters that are read by address: arrays in structs, generic pointers to them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ each_way = pytest.mark.parametrize(
 
 
 def read(load: str, convert: str, mask: int) -> Array:
-    """A byte of the parameters for each thread, from the eight of the second on."""
+    """Return a program in which each thread reads a byte of the second parameter, eight bytes in
+    all."""
     body = BY_ADDRESS.format(load=load, convert=convert, mask=mask)
     out, number = np.zeros(32, np.uint32), np.array(0x0807060504030201, np.uint64)
     run(program(body), out, number[()])

@@ -1,4 +1,5 @@
-"""Atomics that acquire and release, as Triton's by default: what they cost, what they order."""
+"""Atomics that acquire and release, as Triton's by default: their cost and the order that they
+give."""
 
 from __future__ import annotations
 
@@ -14,13 +15,15 @@ _ADD = "atom.global.gpu.acq_rel.add.u32"
 
 
 def adds(each: int) -> str:
-    """Threads of a CTA that add to words side by side, `each` words for every thread."""
+    """Return a program in which the threads of a CTA add to adjacent words, `each` words per
+    thread."""
     body = [f"{_ADD} %r1, [%a2+{128 * 4 * i}], 1;" for i in range(each)]
     return program("\n".join(["mul.wide.u32 %a1, %t, 4; add.s64 %a2, %p0, %a1;", *body]), params=1)
 
 
 def calls(each: int, *, checks: bool = True) -> int:
-    """The calls of functions, a count that no machine changes, of 4 CTAs that add."""
+    """Return the number of function calls that 4 CTAs of such atomics take, equal on every
+    machine."""
     source, out, count = adds(each), words(128 * each), 0
     # What is imported, parsed and compiled once.
     run(source, words(128 * each), threads=128, ctas=4, checks=checks)

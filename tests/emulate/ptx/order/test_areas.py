@@ -1,4 +1,4 @@
-"""Areas of shared memory: parts that are named again and again, and granules by themselves."""
+"""Areas of shared memory: ranges that instructions name repeatedly, and single granules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ COUNT = 24
 
 
 def areas(*, whole: bool) -> tuple[Areas, list[int]]:
-    """Areas, and what holds one entry for each: the number of the area that it came from."""
+    """Return areas and an array with one entry per area: the number of the area that it came
+    from."""
     grown = list(range(1 if whole else COUNT))
     return Areas(COUNT, lambda parents: grown.extend(parents.tolist()), whole=whole), grown
 

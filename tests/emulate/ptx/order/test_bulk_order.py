@@ -86,7 +86,8 @@ def outcome(body: str, ctas: int = 1) -> str:
 
 
 def handed_on(before: str, after: str) -> str:
-    """CTA 0 does one thing and raises a flag, CTA 1 waits for it and does the other."""
+    """Return a program in which CTA 0 does one access and raises a flag, and CTA 1 waits for it
+    and does the other."""
     choose = "setp.eq.u32 %done, %cta, 1;\n@%done bra look;\n"
     return outcome(f"{choose}{before}{RAISE}{after}", ctas=2)
 

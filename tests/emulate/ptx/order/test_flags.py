@@ -95,7 +95,7 @@ def test_a_flag_that_nobody_raises_is_a_deadlock() -> None:
 
 
 def test_a_chain_of_ctas_each_waiting_for_the_one_before() -> None:
-    """Tickets: a CTA waits only for those that took a lower one, however they are scheduled."""
+    """A CTA waits only for CTAs with a lower ticket, however they are scheduled."""
     body = """
     setp.ne.u32 %q0, %t, 0;
     @%q0 bra DONE;

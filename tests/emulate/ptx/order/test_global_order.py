@@ -1,4 +1,4 @@
-"""Global memory between lanes, warps and CTAs: each rule in a program that keeps it or not."""
+"""Global memory between lanes, warps and CTAs: programs that keep or break each rule."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_ctas_that_write_one_place_race() -> None:
 
 
 def test_a_race_is_found_between_ctas_that_run_one_after_the_other() -> None:
-    """1024 threads to a CTA: not all CTAs run at once."""
+    """CTAs have 1024 threads, so not all of them run at once."""
     body = """
     setp.eq.u32 %q0, %t, 0;
     shr.u32 %r1, %i, 15;
@@ -121,7 +121,7 @@ def test_buffers_that_are_only_read_are_nobodys_race() -> None:
 
 
 def test_what_the_kernel_writes_is_not_read_through_the_read_only_cache() -> None:
-    """ld.global.nc wants memory that stays as it is (PTX ISA 9.7.9.9); no barrier helps."""
+    """ld.global.nc requires memory that does not change (PTX ISA 9.7.9.9), even after a barrier."""
     body = """
     mad.wide.u32 %a0, %i, 4, %p0;
     st.global.u32 [%a0], %i;
@@ -134,7 +134,7 @@ def test_what_the_kernel_writes_is_not_read_through_the_read_only_cache() -> Non
 
 
 def test_a_pointer_from_memory_may_write_anywhere() -> None:
-    """The table of the buffer is found although its parameter is never stored through."""
+    """The buffer has shadow memory although no store uses its parameter."""
     body = """
     setp.eq.u32 %q0, %t, 0;
     mad.wide.u32 %a0, %i, 8, %p1;

@@ -80,7 +80,7 @@ def test_the_workspace_tells_its_size_and_has_no_more() -> None:
 
 
 def test_reserved_shared_memory() -> None:
-    """Its parts lie beside the kernel's own arrays, and each has 1 KiB."""
+    """Reserved parts lie beside the kernel's arrays, and each has 1 KiB."""
     body = """
     mov.u32 %r0, tile;
     mad.lo.u32 %r1, %t, 4, %r0;

@@ -1,4 +1,4 @@
-"""Order inside a CTA: lanes of a warp, and warps; every rule kept, and broken."""
+"""Order inside a CTA, between lanes and between warps: programs that keep or break each rule."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_a_copy_under_way_is_named() -> None:
 
 
 def test_warps_that_write_the_same_value_race() -> None:
-    """Lanes of one instruction of one warp may; nothing says which other warp is first."""
+    """Lanes of one instruction may write the same value; nothing orders two warps."""
     body = "    st.shared.u32 [%r0], 7;"
     run(tile_program(body, params=0))
     for seed in SEEDS:

@@ -1,4 +1,4 @@
-"""Bulk copies and the threads' own accesses to shared memory: fenced, ordered, waited for."""
+"""Bulk copies and ordinary accesses to shared memory: fences, order and waits."""
 
 from __future__ import annotations
 

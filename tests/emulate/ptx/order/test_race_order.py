@@ -1,4 +1,4 @@
-"""The race detector against a reference: random programs, and every pair of their accesses."""
+"""Race detector against a reference: random programs, and every pair of their accesses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TEXT = {
 
 
 def races(program: list[Step]) -> set[bool]:
-    """Return the verdicts that are allowed: a race, none, or both where turns decide."""
+    """Return the allowed verdicts: a race, none, or both if the scheduling decides."""
     answer = {False}
     for pair in conflicts(program):
         if pair.same_wave and pair.first == pair.last:
@@ -44,7 +44,8 @@ def races(program: list[Step]) -> set[bool]:
 
 
 def text(program: list[Step], space: str) -> str:
-    """The lanes of each access by a predicate; the value stored is the lane's number."""
+    """Return a program in which predicates select the lanes of each access; the stored value is
+    the lane's number."""
     lines = ["and.b32 %r0, %t, 31;", "setp.ge.u32 %q0, %t, 32;", "mov.u64 %a2, %p0;"]
     if space == "shared":
         lines += ["mov.u64 %a2, cells;", "setp.eq.u32 %q2, %t, 63;"]

@@ -1,4 +1,4 @@
-"""Races of threads on shared memory, those of one warp too."""
+"""Races of threads on shared memory, also inside one warp."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.emulate.ptx.ptx_kernels import (
 
 
 def exchange(first: str, between: str, second: str) -> str:
-    """Thread t touches word t, and after `between` word t ^ 1."""
+    """Return a program in which thread t accesses word t and, after `between`, word t ^ 1."""
     body = (
         THREAD
         + f"""
@@ -93,7 +93,7 @@ def test_a_race_in_one_cta_only() -> None:
 
 
 def test_a_matrix_load_reads_for_the_whole_warp() -> None:
-    """Each lane wrote the row whose address it gives, but other lanes get its elements."""
+    """Each lane wrote the row whose address it passes, but other lanes get its elements."""
     body = (
         THREAD
         + """

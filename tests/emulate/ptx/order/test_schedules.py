@@ -1,4 +1,4 @@
-"""Seeds: other schedules of warps, CTAs and copies. A right kernel is the same under all."""
+"""Seeds select schedules of warps, CTAs and copies; a right kernel gives the same under all."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Array = np.ndarray[Any, Any]
 def same_for_all_seeds(
     launch: Callable[[int], tuple[LaunchReport, Array]], seeds: Iterable[int] = SEEDS
 ) -> None:
-    """Results, counters, and the counts of every line; and the same again for the same seed."""
+    """Check that results and all counters are equal for all seeds, and for a repeated one."""
     first, wanted = launch(0)
     for seed in seeds:
         for _ in range(2 if seed == 1 else 1):
@@ -68,7 +68,8 @@ LOOP:
 def pipeline(
     wait: str = "cp.async.wait_group 1;", barrier: str = "bar.sync 0;", free: str = "bar.sync 0;"
 ) -> str:
-    """Two stages of copies, each CTA of 128 threads reads what other warps copied."""
+    """Return a program with two stages of copies; in each CTA of 128 threads, warps read what
+    others copied."""
     text = PIPELINE.format(wait=wait, barrier=barrier, free=free)
     return program(text, shared=".shared .align 16 .b8 tile[4096];")
 
@@ -96,7 +97,7 @@ def test_a_broken_pipeline_is_found_whatever_the_schedule(source: str) -> None:
 
 
 def test_without_checks_the_schedules_differ_in_what_a_race_does() -> None:
-    """Copies land early or late, warps overtake each other: luck is not always the same."""
+    """Copies land early or late and warps overtake each other, so a race has different results."""
     wanted = run_pipeline(pipeline(), 0)[1]
     for source in (
         pipeline(wait="cp.async.wait_group 2;"),
@@ -111,7 +112,7 @@ def test_without_checks_the_schedules_differ_in_what_a_race_does() -> None:
 
 
 def test_what_only_another_order_of_ctas_shows_names_its_seed() -> None:
-    """The program takes the order in which CTAs come for granted."""
+    """The program assumes an order of CTAs."""
     body = """
     setp.ne.u32 %q0, %t, 0;
     @%q0 ret;
@@ -197,7 +198,8 @@ def test_kernels_of_a_compiler_under_all_seeds(entry: str) -> None:
 
 
 def test_named_barriers_between_producers_and_consumers() -> None:
-    """Warps 0 and 1 fill, warps 2 and 3 empty two buffers; full is 1 + b, empty is 3 + b."""
+    """Warps 0 and 1 fill two buffers, warps 2 and 3 empty them; barrier 1 + b means full, 3 + b
+    empty."""
     body = """
     mov.u32 %r0, tile;
     and.b32 %r1, %t, 63;

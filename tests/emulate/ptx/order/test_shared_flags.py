@@ -1,4 +1,4 @@
-"""Flags and mbarriers in shared memory, raised by single lanes: what they order, and what not."""
+"""Flags and mbarriers in shared memory, raised by single lanes: which accesses they order."""
 
 from __future__ import annotations
 
@@ -121,10 +121,8 @@ def test_a_lane_speaks_for_its_warp_behind_a_warp_barrier() -> None:
     ids=["arrives for others", "all wait", "waits for others", "lane 5 waits"],
 )
 def test_a_lane_speaks_for_itself_alone(source: str, lanes: tuple[int, ...]) -> None:
-    """The lanes that are wrong are those that did not wait, or that read what others wrote.
-
-    Those that do not wait may read before anybody has written.
-    """
+    """Lanes that did not wait, or that read another lane's data, have a fault. Those that do not
+    wait may read unwritten memory."""
     kinds = set()
     for seed in SEEDS:
         found = fault(source, threads=64, seed=seed)

@@ -1,4 +1,4 @@
-"""Order across CTAs through tickets: the last CTA sums what all wrote."""
+"""Order across CTAs by tickets: the last CTA adds up what all CTAs wrote."""
 
 from __future__ import annotations
 
