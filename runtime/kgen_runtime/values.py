@@ -82,12 +82,13 @@ class _Record:
         self.compared: Callable[[object], object] = (
             attrgetter(*compared) if compared else lambda _: ()
         )
-        #: Whether a class attribute of a field is a descriptor that converts assigned values.
-        self.has_descriptors = any(
-            hasattr(base.__dict__.get(name), "__set__")
-            for base in cls.__mro__
+        #: Descriptors of fields that convert the values that the constructor is given.
+        self.converters = [
+            (name, base.__dict__[name])
             for name in self.fields
-        )
+            for base in cls.__mro__
+            if hasattr(base.__dict__.get(name), "converted")
+        ]
         self.is_checked = hasattr(cls, "__post_init__")
 
     def completed(self, cls: type, values: dict[str, Any]) -> dict[str, Any]:
@@ -97,16 +98,17 @@ class _Record:
         for name, make in self.factories.items():
             if name not in values:
                 found[name] = make()
+        if found.keys() == self.fields.keys():
+            return found
         where = f"{cls.__qualname__}.__init__()"
         for name in values.keys() - self.fields.keys():
             raise TypeError(f"{where} got an unexpected keyword argument {name!r}")
-        if missing := [repr(name) for name in self.fields if name not in found]:
-            arguments = "argument" if len(missing) == 1 else "arguments"
-            raise TypeError(
-                f"{where} missing {len(missing)} required keyword-only {arguments}: "
-                f"{', '.join(missing)}"
-            )
-        return found
+        missing = [repr(name) for name in self.fields if name not in found]
+        arguments = "argument" if len(missing) == 1 else "arguments"
+        raise TypeError(
+            f"{where} missing {len(missing)} required keyword-only {arguments}: "
+            f"{', '.join(missing)}"
+        )
 
 
 def fields_of(cls: type) -> Mapping[str, dataclasses.Field[Any]]:
@@ -200,11 +202,10 @@ def __init__(self: object, /, **values: object) -> None:
     record = _RECORDS[type(self)]
     if len(values) != record.count or values.keys() != record.fields.keys():
         values = record.completed(type(self), values)
-    if record.has_descriptors:
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-    else:
-        self.__dict__.update(values)
+    found = self.__dict__
+    found.update(values)
+    for name, field in record.converters:
+        found[name] = field.converted(values[name])
     if record.is_checked:
         self.__post_init__()  # type: ignore[attr-defined]
 

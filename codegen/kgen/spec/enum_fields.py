@@ -1,15 +1,16 @@
 """Dataclass fields that hold a member of an enum and accept its name: ``dtype="bf16"``.
 
-The fields are descriptors, so that type checkers see both types: the constructor takes what
-`__set__` takes, a member or its name, and reading the field gives the member (Python's
-documentation of dataclasses, "Descriptor-typed fields").
+Type checkers see a descriptor with both types: the constructor takes what `__set__` takes, a member
+or its name, and reading the field gives the member (Python's documentation of dataclasses,
+"Descriptor-typed fields"). At run time the constructor of a frozen class calls `converted` and
+stores its result as an ordinary attribute, because attributes are read far more often than set.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from kgen import suggest
 from kgen.errors import SpecError
@@ -31,12 +32,12 @@ class ConvertedField(Generic[V, G]):
         self.name = name
 
     def __get__(self, instance: object | None, owner: type | None = None) -> V:
-        # The dataclass asks its class, without an instance, for the default.
-        found: V = self.default if instance is None else instance.__dict__[self.name]
-        return found
+        # Only the class is asked, for the default: an instance has an attribute of its own.
+        return self.default
 
-    def __set__(self, instance: object, value: G) -> None:
-        instance.__dict__[self.name] = self.converted(value)
+    if TYPE_CHECKING:
+
+        def __set__(self, instance: object, value: G) -> None: ...
 
     def converted(self, value: G) -> V:
         """Return the value to store. Raises SpecError."""
