@@ -11,14 +11,13 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto as T
-from onnx.reference import ReferenceEvaluator
 
 from kgen.graph.compile import graph_by_bodies
 from kgen.graph.fusing.fuse import fuse
 from kgen.graph.lowering.calls import Lowered
 from kgen.graph.lowering.lower import lower
 from kgen.spec import Attention, DType, Elementwise, Matmul, Rowwise, Spec
-from tests.onnx_models import Array, Maker, run
+from tests.onnx_models import Array, Maker, defined, run
 from tests.unit.graph.test_fuse import attention as grouped
 
 B, H, SQ, SK, D = 2, 3, 4, 5, 8
@@ -83,7 +82,7 @@ def data(model: onnx.ModelProto, **given: Array) -> dict[str, Array]:
 def check(model: onnx.ModelProto, found: Lowered, **given: Array) -> None:
     """Compare the results with ONNX's reference."""
     inputs = data(model, **given)
-    expected = ReferenceEvaluator(model).run(None, inputs)
+    expected = defined(model, inputs)
     for made, exact in zip(run(found, inputs).values(), expected, strict=True):
         loose = 2e-3 if exact.dtype == np.float16 else 2e-6
         np.testing.assert_allclose(made, exact.reshape(-1), rtol=10 * loose, atol=loose)
@@ -284,7 +283,7 @@ def test_weights_that_are_no_numbers_are_zeros() -> None:
     inputs["mask"][1] = -np.inf
     inputs["mask"][2, 3] = np.nan
     (found,) = run(calls_of(model), inputs).values()
-    (expected,) = ReferenceEvaluator(model).run(None, inputs)
+    (expected,) = defined(model, inputs)
     assert not expected[:, 1:3].any()
     np.testing.assert_allclose(found, expected.reshape(-1), rtol=2e-5, atol=2e-6)
 
@@ -294,7 +293,7 @@ def test_rows_of_minus_infinity_are_nan_as_in_the_model() -> None:
     inputs = data(model)
     inputs["mask"][1] = -np.inf
     (found,) = run(calls_of(model), inputs).values()
-    (expected,) = ReferenceEvaluator(model).run(None, inputs)
+    (expected,) = defined(model, inputs)
     assert np.isnan(expected[:, 1]).all()
     np.testing.assert_allclose(found, expected.reshape(-1), rtol=2e-5, atol=2e-6)
 
@@ -384,7 +383,7 @@ def test_masks_of_the_operator(kind: int, shape: tuple[int, ...], is_causal: int
     hidden = False if kind == T.BOOL else -np.inf
     inputs["mask"][..., 2, :] = hidden
     (made,) = run(found, inputs).values()
-    (expected,) = ReferenceEvaluator(model).run(None, inputs)
+    (expected,) = defined(model, inputs)
     assert not expected[:, :, 2].any()
     np.testing.assert_allclose(made, expected.reshape(-1), rtol=2e-5, atol=2e-6)
 

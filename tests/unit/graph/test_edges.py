@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,10 @@ class Edge:
 
     def values(self) -> list[Array]:
         """Return the expected results."""
+        return self._values
+
+    @cached_property
+    def _values(self) -> list[Array]:
         if self.expected is not None:
             found = self.expected(*self.inputs)
             return list(found) if isinstance(found, tuple) else [found]
@@ -288,11 +293,15 @@ def responses(x: Array, before: int, behind: int, alpha: float, beta: float, bia
 
 
 def curve(operator: str, function: Any, *points: float) -> Edge:
+    """A function of numbers, some of which may be outside its domain or overflow."""
+
+    @np.errstate(all="ignore")
+    def expected(x: Array) -> Array:
+        found: Array = function(x.astype(np.float64)).astype(F32)
+        return found
+
     x = np.array([*points, np.nan], F32)
-    return Edge(
-        operator=operator, inputs=(x,), opset=22,
-        expected=lambda x: function(x.astype(np.float64)).astype(F32),
-    )  # fmt: skip
+    return Edge(operator=operator, inputs=(x,), opset=22, expected=expected)
 
 
 def bits(operator: str, function: Callable[[int, int], int], dtype: Any, **given: Any) -> Edge:

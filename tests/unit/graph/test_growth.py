@@ -130,8 +130,10 @@ SHAPES = (
 
 def counted(work: Callable[[], object]) -> Counter[str]:
     """Return the number of calls of each function of kgen and numpy; each resumption of a generator
-    counts. Garbage is collected first, because live expressions are reused."""
+    counts. Garbage is collected first, because live expressions are reused; what remains is not
+    searched again."""
     gc.collect()
+    gc.freeze()
     gc.disable()
     profile = cProfile.Profile(builtins=False)
     try:

@@ -95,10 +95,11 @@ LAYERS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("alignment", ALIGNMENTS)
 @pytest.mark.parametrize("layer", LAYERS)
 @pytest.mark.parametrize("operator", GATES)
-def test_a_recurrent_layer(operator: str, layer: str, alignment: int) -> None:
+def test_a_recurrent_layer(operator: str, layer: str) -> None:
+    """Each operator and each layer has every alignment once or more."""
+    alignment = ALIGNMENTS[([*GATES].index(operator) + [*LAYERS].index(layer)) % len(ALIGNMENTS)]
     model = recurrent(operator, 4, **LAYERS[layer])
     check(model, calls_of(model, alignment))
 
@@ -113,7 +114,7 @@ def test_more_time_steps_have_no_more_kernels(operator: str, layer: str) -> None
         found = calls_of(recurrent(operator, time, **LAYERS[layer]), 1)
         return len({call.spec for call in found.calls})
 
-    assert kernels(11) == kernels(6)
+    assert kernels(7) == kernels(4)
 
 
 @pytest.mark.parametrize("alignment", ALIGNMENTS)

@@ -9,12 +9,11 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto as T
-from onnx.reference import ReferenceEvaluator
 
 from kgen.graph.lowering.calls import Lowered
 from kgen.spec import Attention
 from kgen.spec.attention import Diagonal
-from tests.onnx_models import Maker, run
+from tests.onnx_models import Maker, defined, run
 from tests.unit.graph.test_attention import SK, SQ, B, Change, H, calls_of, data, written
 from tests.unit.graph.test_contributed_attention import CASES
 from tests.unit.graph.test_contributed_attention import calls_of as calls_of_contributed
@@ -67,7 +66,7 @@ def checked(model: onnx.ModelProto, numbers: Any) -> tuple[Lowered, Attention]:
     inputs = data(model)
     shape = inputs["number"].shape
     inputs["number"] = np.broadcast_to(np.reshape(numbers, (-1, 1, 1, 1)), shape).astype(np.int64)
-    (expected,) = ReferenceEvaluator(model).run(None, inputs)
+    (expected,) = defined(model, inputs)
     (made,) = run(found, inputs).values()
     np.testing.assert_allclose(made, expected.reshape(-1), rtol=1e-5, atol=2e-6)
     spec = found.calls[-1].spec

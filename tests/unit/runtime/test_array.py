@@ -118,7 +118,7 @@ def test_failed_allocation_frees_nothing() -> None:
     backend = Full()
     with pytest.raises(OutOfMemory):
         Array.empty(backend, DType.F32, (4,))
-    gc.collect()
+    gc.collect(1)
     assert backend.live == 0
 
 
@@ -129,7 +129,7 @@ def test_freed_with_the_last_reference() -> None:
     assert array.nbytes == 2 * (3 * 5 + 3)
     assert backend.live == 1
     del array
-    gc.collect()
+    gc.collect(1)
     assert backend.live == 0
 
 
@@ -141,13 +141,13 @@ def test_lent_arrays_keep_their_owner() -> None:
     alive = __import__("weakref").ref(owner)
     seen = lent_array(data.ctypes.data, DType.F64, (3,), (8,), owner=owner)
     del owner
-    gc.collect()
+    gc.collect(1)
     assert alive() is not None
     np.testing.assert_array_equal(seen, data)
     with pytest.raises(ValueError, match="read-only"):
         seen[0] = 1
     del seen
-    gc.collect()
+    gc.collect(1)
     assert alive() is None
 
 

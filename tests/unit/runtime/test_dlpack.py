@@ -39,7 +39,7 @@ class Producer:
     @property
     def lent(self) -> int:
         """Exports that are not released."""
-        gc.collect()
+        gc.collect(1)
         return sum(export() is not None for export in self._exports)
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -260,10 +260,10 @@ def test_lending_to_numpy() -> None:
     np.testing.assert_array_equal(seen, A)
     address = array.buffer
     del array, found
-    gc.collect()
+    gc.collect(1)
     assert backend.live == 1 and seen.ctypes.data == address
     del seen
-    gc.collect()
+    gc.collect(1)
     assert backend.live == 0
 
 

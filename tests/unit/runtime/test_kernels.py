@@ -69,7 +69,7 @@ def test_arrays_in_array_out() -> None:
     assert isinstance(y, Array) and repr(y) == "Array(3x5 f32 on cpu:0)"
     np.testing.assert_array_equal(y.numpy(), A + B)
     del y
-    gc.collect()
+    gc.collect(1)
     assert backend.live == 0
 
 
@@ -86,7 +86,7 @@ def test_opaque_device() -> None:
     ):
         kernels.add(ad, bd, out=bd)
     del ad, bd, out
-    gc.collect()
+    gc.collect(1)
     assert backend.live == 0
 
 
@@ -210,7 +210,7 @@ def test_workspace_is_zero_once_and_per_stream_and_thread() -> None:
     others = {call["buffers"]["scratch"] for call in backend.calls}
     assert len(others) == 3
     kernels.close()
-    gc.collect()
+    gc.collect(1)
     assert backend.live == 0
 
 
@@ -228,7 +228,7 @@ def test_prepared_calls_have_workspaces_of_their_own() -> None:
     assert len({first, second, other}) == 3
     del call, calls
     kernels.close()
-    gc.collect()
+    gc.collect(1)
     assert backend.live == 0
 
 

@@ -47,7 +47,7 @@ def test_a_bundle_that_is_dropped_is_closed_with_its_last_array() -> None:
     kernels = kernels_on(Watched(events), entry())
     result = kernels.add(kernels.to_device(A), kernels.to_device(B))
     del kernels
-    gc.collect()
+    gc.collect(1)
     assert events == ["unload with 1 buffers"]
     np.testing.assert_array_equal(result.numpy(), A + B)
     del result

@@ -225,7 +225,7 @@ def test_a_prepared_call_keeps_the_memory_that_it_was_given() -> None:
     storage = weakref.ref(tensor.data)
     call = kernels().add.prepare(tensor, floats())
     tensor.data = floats(100)
-    gc.collect()
+    gc.collect(1)
     assert storage() is not None
     np.testing.assert_array_equal(call(), 2 * floats())
 

@@ -188,5 +188,5 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeDriver]:
     monkeypatch.setitem(sys.modules, "cuda.bindings.driver", api)
     cuda_driver.driver.cache_clear()
     yield api
-    gc.collect()  # arrays in the tracebacks of expected errors still need this driver
+    gc.collect(1)  # arrays in the tracebacks of expected errors still need this driver
     cuda_driver.driver.cache_clear()

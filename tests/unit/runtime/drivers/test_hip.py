@@ -142,7 +142,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHip]:
     monkeypatch.setattr(ctypes, "CDLL", lambda name: lib)
     hip.library.cache_clear()
     yield lib
-    gc.collect()  # arrays in the tracebacks of expected errors still need this library
+    gc.collect(1)  # arrays in the tracebacks of expected errors still need this library
     hip.library.cache_clear()
 
 

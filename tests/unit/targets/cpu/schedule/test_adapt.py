@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
@@ -86,16 +87,25 @@ def test_distances_are_rows_of_the_new_matrix() -> None:
     assert isinstance(found, AheadMatmul) and found.ahead == 32 * 768 * 4
 
 
+#: Sizes with and without remainders, of one block and of several.
+COMPLETED = [(1, 2000), (7, 300), (64, 512), (300, 1999)]
+
+
+@functools.cache
+def chosen(m: int, k: int) -> tuple[Matmul, BlockedMatmul]:
+    spec = Matmul(m=m, n=640, k=k, dtype="f32")
+    schedule = best(spec, targets.find("x86-64-v3"))
+    assert isinstance(schedule, BlockedMatmul)
+    return spec, schedule
+
+
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
-    m=st.integers(1, 300),
-    k=st.integers(128, 2000),
+    sizes=st.sampled_from(COMPLETED),
     given_fields=st.sets(st.sampled_from(["mr", "nr", "mc", "kc", "nc", *GIVEN_UP[0]])),
 )
-def test_completed_keeps_the_given_fields(m: int, k: int, given_fields: set[str]) -> None:
-    spec, target = Matmul(m=m, n=640, k=k, dtype="f32"), targets.find("x86-64-v3")
-    schedule = best(spec, target)
-    assert isinstance(schedule, BlockedMatmul)
+def test_completed_keeps_the_given_fields(sizes: tuple[int, int], given_fields: set[str]) -> None:
+    (spec, schedule), target = chosen(*sizes), targets.find("x86-64-v3")
     found = completed(spec, target, schedule, given_fields)
     kept = {name for name in schedule.names if name in given_fields or name not in GIVEN_UP[0]}
     assert {n: getattr(found, n, None) for n in kept} == {n: getattr(schedule, n) for n in kept}
