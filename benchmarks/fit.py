@@ -86,12 +86,16 @@ CONDITIONS = (TimingCondition(), TimingCondition(is_cold=True))
 #: Level from which B is first read: the second-level cache, the last-level cache, or memory.
 PLACES = ("l2", "far", "memory")
 EVENTS = tuple(name for term in fitted()["events"].values() for name in term)
+#: Column of the calls of a kernel, whose cycles are fitted but not stored: programs call without
+#: Python. Further columns are arithmetic, whose name is empty, and the events.
+CALL = "call"
+COLUMNS = ("", *EVENTS, CALL)
 
 
 def _beyond() -> Any:
     """Return the matrix that turns the cycles that each cache level adds to an event into the
     event's cycles, arithmetic first. No addition is negative, so no farther level is cheaper."""
-    names, levels = ["", *EVENTS], PLACES
+    names, levels = COLUMNS, PLACES
     found = np.eye(len(names))
     for row, name in enumerate(names):
         stem, _, level = name.rpartition("_")
@@ -107,12 +111,13 @@ BEYOND = _beyond()
 @dataclass(frozen=True, kw_only=True)
 class Timed:
     """A measured candidate: its counts, and the cycles of a call at the core's nominal clock, with
-    warm and with cold caches, both for one element of the batch; for a neighbour's schedule its
-    distance and log(gain)."""
+    warm and with cold caches, both for one element of the batch; the part of a call that is for one
+    element; for a neighbour's schedule its distance and log(gain)."""
 
     kind: str
     counts: tuple[cost_model.EventCounts, ...]
     cycles: tuple[float, ...]
+    calls: float = 1.0
     neighbour: tuple[float, float] | None = None
 
 
@@ -205,6 +210,7 @@ def counted(found: Mapping[str, Any], target: Target) -> list[Timed]:
                 kind="amx" if space.kind is AmxMatmul else str(target.limits["vector_bytes"]),
                 counts=counts,
                 cycles=tuple(clock * each / spec.batch for each in seconds),
+                calls=1 / spec.batch,
                 neighbour=near and (near[0], math.log(near[1] or 1.0)),
             )
         )
@@ -221,7 +227,7 @@ class Fit:
         kind: str,
         lines: tuple[float, float],
         stored: Any = None,
-        free: Collection[str] = EVENTS,
+        free: Collection[str] = COLUMNS[1:],
     ) -> None:
         self.lines = lines
         found = [[timed for timed in group if timed.kind == kind] for group in groups]
@@ -230,7 +236,7 @@ class Fit:
         self.gemms = np.repeat(np.arange(len(found)), [len(group) for group in found])
         _, self.gemms = np.unique(self.gemms, return_inverse=True)
         self.events = [
-            np.array([_row(timed.counts[c], lines) for timed in self.timed])
+            np.array([[*_row(timed.counts[c], lines), timed.calls] for timed in self.timed])
             for c in range(len(CONDITIONS))
         ]
         self.cycles = np.log([timed.cycles for timed in self.timed]).T
@@ -238,7 +244,7 @@ class Fit:
         #: log(time / least time) of each candidate.
         self.slower = times - self._of_gemms(np.minimum, times, np.inf)
         #: Whether an event is fitted; the others have their stored cycles.
-        self.free = np.array([name in free for name in ("", *EVENTS)])
+        self.free = np.array([name in free for name in COLUMNS])
         self.solution = self._solve(stored)
 
     @classmethod
@@ -250,7 +256,7 @@ class Fit:
         free: Collection[str] = (),
     ) -> Fit:
         """Fit the `free` events, with the cycles of a table for the others."""
-        stored = np.array([1.0, *(table.get(name, 0.0) for name in EVENTS)])
+        stored = np.array([1.0, *(table.get(name, 0.0) for name in COLUMNS[1:])])
         return cls(groups, kind, (table["l3_line"], table["memory_line"]), stored, free)
 
     def _of_gemms(self, combine: Any, values: Any, start: float) -> Any:
@@ -260,7 +266,7 @@ class Fit:
         return found[self.gemms]
 
     def _solve(self, stored: Any) -> Any:
-        """Return the cycles of arithmetic, 1, and of each event."""
+        """Return the cycles of each column; those of arithmetic are 1."""
         if not self.free.any():
             return stored
         events = [each @ BEYOND for each in self.events]
@@ -329,7 +335,7 @@ class Fit:
     @property
     def table(self) -> dict[str, float]:
         """Return the coefficients in the form of the file."""
-        found = {n: c for n, c in zip(EVENTS, self.solution[1:], strict=True) if c > 0}
+        found = {n: c for n, c in zip(EVENTS, self.solution[1:-1], strict=True) if c > 0}
         error = min(TOLERANCES, key=self.regret_beside)
         return {**found, "l3_line": self.lines[0], "memory_line": self.lines[1], "error": error}
 

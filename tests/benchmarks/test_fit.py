@@ -25,11 +25,12 @@ from kgen.targets.cpu.schedule.cost_model import EventCounts
 from kgen.tune.pairing import TimingCondition
 
 KNOWN = {"steps": 0.5, "tiles": 7.0, "pack_b": 2.0, "first_l2": 1.0, "first_far": 3.0}
-LINES = (2.0, 3.0)
+LINES, CALL = (2.0, 3.0), 2e4
 
 
 def groups() -> list[list[fit.Timed]]:
-    """Return timings of 20 kernels with 12 candidates each, computed from KNOWN."""
+    """Return timings of 20 kernels with 12 candidates each, computed from KNOWN and from CALL
+    divided by a batch."""
     random, found = np.random.default_rng(3), []
     for _ in range(20):
         group = []
@@ -41,8 +42,10 @@ def groups() -> list[list[fit.Timed]]:
                 lines=(np.zeros(1), np.zeros(1)),
                 events={name: np.array([count]) for name, count in events.items()},
             )
+            calls = 1 / float(random.integers(1, 9))
             cycles = arithmetic + sum(KNOWN[name] * count for name, count in events.items())
-            group.append(fit.Timed(kind="32", counts=(counts, counts), cycles=(cycles, cycles)))
+            both = (cycles + CALL * calls,) * 2
+            group.append(fit.Timed(kind="32", counts=(counts, counts), cycles=both, calls=calls))
         found.append(group)
     return found
 
@@ -53,14 +56,16 @@ def test_known_coefficients_are_found_again() -> None:
     assert found.predicted == pytest.approx(np.mean(found.cycles, axis=0), abs=0.1)
     for name, cycles in KNOWN.items():
         assert found.table[name] == pytest.approx(cycles, rel=0.2, abs=1.0)
+    assert found.solution[-1] == pytest.approx(CALL, rel=0.2) and fit.CALL not in found.table
     assert found.table["first_memory"] >= found.table["first_far"] >= found.table["first_l2"]
     assert found.regret == pytest.approx(1.0, abs=0.01)
-    found.solution = np.array([1.0, *np.random.default_rng(1).uniform(0, 50, len(fit.EVENTS))])
+    found.solution = np.array([1.0, *np.random.default_rng(1).uniform(0, 50, len(fit.EVENTS) + 1)])
     assert found.regret > 1.05
 
 
 def test_chosen_events_are_fitted_beside_the_stored_cycles_of_others() -> None:
     stored = {**KNOWN, "tiles": 0.1, "error": 0.0, "l3_line": LINES[0], "memory_line": LINES[1]}
+    stored[fit.CALL] = CALL
     found = fit.Fit.of_table(groups(), "32", stored, ["tiles"])
     assert found.table["tiles"] == pytest.approx(KNOWN["tiles"], rel=0.2)
     assert {name: found.table[name] for name in KNOWN.keys() - {"tiles"}} == pytest.approx(
@@ -118,6 +123,7 @@ def test_counts_and_cycles_are_those_of_one_element_of_a_batch() -> None:
     assert twelve.cycles == pytest.approx(one.cycles)
     assert twelve.cycles == pytest.approx([core_of(target).clock * each for each in (1e-6, 3e-6)])
     assert twelve.counts[0].arithmetic == one.counts[0].arithmetic
+    assert one.calls == 1.0 and 12 * twelve.calls == pytest.approx(1.0)
 
 
 def test_only_the_section_of_the_core_is_replaced(
