@@ -99,7 +99,8 @@ entry:
   %q.n0.g0.p1 = shufflevector <4 x float> %q.n0.g0, <4 x float> poison, <1 x i32> <i32 1>
   %q.n0.g0.p2 = shufflevector <4 x float> %q.n0.g0, <4 x float> poison, <1 x i32> <i32 2>
   %q.n0.g0.p3 = shufflevector <4 x float> %q.n0.g0, <4 x float> poison, <1 x i32> <i32 3>
-  %keys.first.some = call i32 @llvm.smax.i32(i32 32, i32 0)
+  %keys.first.any = call i32 @llvm.smax.i32(i32 32, i32 0)
+  %keys.first.some = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %keys.first.any)
   %keys.first = call i32 @llvm.smin.i32(i32 %keys.first.some, i32 16)
   %k.first.keys_bytes = mul nuw nsw i32 %keys.first, 16
   %k.first.bytes.wide = zext i32 %k.first.keys_bytes to i64
@@ -138,7 +139,8 @@ loop:
   %acc.j0.n0.start = phi <1 x float> [ zeroinitializer, %entry ], [ %acc.j0.n0.next, %exponents ]
   %key.next = add nuw nsw i32 %key, 16
   %keys.next.left = sub nsw i32 32, %key.next
-  %keys.next.some = call i32 @llvm.smax.i32(i32 %keys.next.left, i32 0)
+  %keys.next.any = call i32 @llvm.smax.i32(i32 %keys.next.left, i32 0)
+  %keys.next.some = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %keys.next.any)
   %keys.next = call i32 @llvm.smin.i32(i32 %keys.next.some, i32 16)
   %k.next.block = getelementptr i8, ptr addrspace(1) %k.block, i64 256
   %k.next.keys_bytes = mul nuw nsw i32 %keys.next, 16
@@ -155,6 +157,7 @@ loop:
   %v.next.c0.l1.at = add nuw i32 %v.c0.inside, 16
   %v.next.c0.l1.words = call i32 @llvm.amdgcn.raw.ptr.buffer.load.i32(ptr addrspace(8) %v.next.buffer, i32 %v.next.c0.l1.at, i32 0, i32 0)
   %v.next.c0.l1 = bitcast i32 %v.next.c0.l1.words to float
+  call void asm sideeffect "", "~{memory}"()
   call void @llvm.amdgcn.sched.barrier(i32 0)
   ; scores
   %k.f0.g0.first = getelementptr [1 x [1 x [16 x [4 x float]]]], ptr addrspace(3) @k_tile, i32 0, i32 0, i32 0, i32 %lane_group, i32 0

@@ -156,7 +156,8 @@ entry:
   %q.n0.g0 = bitcast <4 x i32> %q.n0.g0.words to <8 x half>
   %q.n0.g0.p0 = shufflevector <8 x half> %q.n0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
   %q.n0.g0.p1 = shufflevector <8 x half> %q.n0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
-  %keys.first.some = call i32 @llvm.smax.i32(i32 48, i32 0)
+  %keys.first.any = call i32 @llvm.smax.i32(i32 48, i32 0)
+  %keys.first.some = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %keys.first.any)
   %keys.first = call i32 @llvm.smin.i32(i32 %keys.first.some, i32 32)
   %k.first.keys_bytes = mul nuw nsw i32 %keys.first, 64
   %k.first.bytes.wide = zext i32 %k.first.keys_bytes to i64
@@ -242,7 +243,8 @@ loop:
   %acc.j1.n0.start = phi <4 x float> [ zeroinitializer, %entry ], [ %acc.j1.n0.next, %exponents ]
   %key.next = add nuw nsw i32 %key, 32
   %keys.next.left = sub nsw i32 48, %key.next
-  %keys.next.some = call i32 @llvm.smax.i32(i32 %keys.next.left, i32 0)
+  %keys.next.any = call i32 @llvm.smax.i32(i32 %keys.next.left, i32 0)
+  %keys.next.some = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %keys.next.any)
   %keys.next = call i32 @llvm.smin.i32(i32 %keys.next.some, i32 32)
   %k.next.block = getelementptr i8, ptr addrspace(1) %k.block, i64 2048
   %k.next.keys_bytes = mul nuw nsw i32 %keys.next, 64
@@ -267,6 +269,7 @@ loop:
   %v.next.c0.l3.at = add nuw i32 %v.c0.inside, 192
   %v.next.c0.l3.words = call <2 x i32> @llvm.amdgcn.raw.ptr.buffer.load.v2i32(ptr addrspace(8) %v.next.buffer, i32 %v.next.c0.l3.at, i32 0, i32 0)
   %v.next.c0.l3 = bitcast <2 x i32> %v.next.c0.l3.words to <4 x half>
+  call void asm sideeffect "", "~{memory}"()
   call void @llvm.amdgcn.sched.barrier(i32 0)
   ; scores
   ; at raised priority, so that these products overlap with the softmax of another wave

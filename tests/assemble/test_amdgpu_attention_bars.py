@@ -82,3 +82,12 @@ def test_the_best_candidate_does_not_spill(target: str, size: int) -> None:
     candidate = FAMILY.candidates(spec, targets.find(target))[0]
     kernel = pipeline.kernel(spec, targets.find(target), candidate.schedule)
     assert kernel.assembled.resources.spills == 0, candidate.schedule.line
+
+
+@pytest.mark.parametrize("target", ["gfx942", "gfx1100"])
+def test_limits_of_keys_stay_in_scalar_registers(target: str) -> None:
+    """The loop has one buffer for all lanes, although its size depends on a length."""
+    spec = Attention(q=(4, 16, 2048, 64), k=(4, 16, 2048, 64), kv_length=True)
+    plan = pipeline.plan(spec, targets.find(target))
+    blocks = loop_blocks(assembly(pipeline.source(plan).text, plan.target))
+    assert not [op for _, ops in blocks for op in ops if "saveexec" in op or "med3" in op]

@@ -154,6 +154,19 @@ define void @f(ptr %out) {
     assert out.tolist() == [2.0, 513.0]
 
 
+def test_assembly_without_instructions_is_left_out() -> None:
+    source = """
+define void @f(ptr %out) {
+  tail call void asm sideeffect "", "~{memory}"() #0
+  store float 2.0, ptr %out, align 4
+  ret void
+}
+"""
+    out = np.zeros(1, np.float32)
+    on_cpu(source, "f", [out])
+    assert out.tolist() == [2.0]
+
+
 @pytest.mark.parametrize(
     ("source", "message"),
     [
@@ -161,6 +174,10 @@ define void @f(ptr %out) {
         ("define void @f() {\n  ret void\n", "line 3"),
         ("@a = alias i32, ptr @b\n", "aliases are not supported"),
         ("define void @f(ptr %p) {\n  call void %p()\n  ret void\n}\n", "through a pointer"),
+        (
+            'define void @f() {\n  call void asm "nop", ""()\n  ret void\n}\n',
+            "line 2: inline assem",
+        ),
         ("@x = global `i32 1\n", "cannot read"),
     ],
 )

@@ -79,9 +79,12 @@ class ControlParser:
         type_ = self.operands.type()
         if t.text == "(":
             t.skip_brackets()
-        if t.kind != "global":
+        if t.text == "asm":
+            callee = self._empty_assembly()
+        elif t.kind != "global":
             raise EmulationError(f"line {t.line}: calls through a pointer are not supported")
-        callee = symbol(t.next())
+        else:
+            callee = symbol(t.next())
         t.expect("(")
         operands: list[Operand] = []
         while not t.accept(")"):
@@ -90,6 +93,18 @@ class ControlParser:
         while (t.kind == "word" and not t.starts_line()) or t.kind == "attribute":
             self._skip_attribute()
         return Fields(type=type_, operands=tuple(operands), callee=callee)
+
+    def _empty_assembly(self) -> str:
+        """Return a callee without effect for assembly without instructions, which only keeps LLVM
+        from moving memory accesses (LLVM Language Reference, Inline Assembler Expressions)."""
+        t = self.tokens
+        while t.kind == "word":
+            t.next()
+        if t.next() != '""':
+            raise EmulationError(f"line {t.line}: inline assembly is not supported; remove it")
+        t.expect(",")
+        t.next()
+        return "llvm.donothing"
 
     def _skip_attribute(self) -> None:
         """Skip a word, a number, ``#3`` or ``align(8)``."""
