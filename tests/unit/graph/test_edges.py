@@ -416,6 +416,13 @@ EDGES: dict[str, Edge] = {
             np.where(x < 0, x + 5, x)[..., None] == np.arange(5), F32(4), F32(-1)
         ), -1, 1),
     ),
+    "OneHot of fractions": Edge(
+        operator="OneHot", constants=(1, 2),
+        inputs=(np.array([0, 2, -1, 9]), np.array(3), np.array([-1e30, 0.25], F32)),
+        expected=lambda x, *_: np.array(
+            [[0.25 if n == m else -1e30 for n in range(3)] for m in (0, 2, 2, 9)], F32
+        ),
+    ),
     "OneHot, values from data": Edge(
         operator="OneHot", inputs=(normal(4) * 3, np.array([3]), np.array([7, -2])),
         constants=(1,),

@@ -14,6 +14,9 @@ from kgen.graph.reading.model import Node
 from kgen.ops.expression import Expression, view
 from kgen_runtime.dtypes import DType
 
+#: Largest number that both f32 and 32-bit integers hold.
+BIG = 2**31 - 128
+
 
 def top_k(b: Builder, node: Node, given: list[GraphValue | None]) -> tuple[GraphValue, GraphValue]:
     """Lower TopK to the rank of each element in its row, and a sum that picks each rank."""
@@ -128,10 +131,15 @@ def one_hot(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValu
     if not index.dtype.is_integer:
         at = b.formula(b.call("trunc", at), at.shape, at.dtype)
     places = numbers(b, depth, at.rank, axis)
-    is_hot = b.call("equal", place(b, at, depth, depth), places)
+    equal = b.call("equal", place(b, at, depth, depth), places)
+    is_hot: Expression | GraphValue = equal
     off, on = (b.reshape(b.slice(values, 0, i, 1), ()) for i in (0, 1))
     if (known := b.array(values)) is not None:
         off, on = (b.made("values", known[i], values.dtype) for i in (0, 1))
+        wide = known.astype(np.float64)
+        if index.dtype.is_integer and (wide != np.clip(np.trunc(wide), -BIG, BIG)).any():
+            # Formulas of integers alone are computed in integers.
+            is_hot = b.formula(equal, b.result.shape, DType.BOOL)
     return b.formula(b.call("where", is_hot, on, off), b.result.shape, values.dtype)
 
 
