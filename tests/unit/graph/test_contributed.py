@@ -86,6 +86,9 @@ CASES: dict[str, Edge] = {
         "FusedMatMul", lambda a, b: a.transpose(0, 2, 1) @ b.transpose(0, 2, 1), X, normal(2, 5, 3),
         transA=1, transB=1,
     ),
+    "FusedMatMul, transposed, by one matrix": of(
+        "FusedMatMul", lambda a, b: a.transpose(0, 2, 1) @ b, X, normal(3, 5), transA=1
+    ),
     "FusedGemm": of(
         "FusedGemm", lambda a, b, c: np.where((v := a @ b.T + c) < 0, v * np.float32(0.3), v),
         normal(4, 5), normal(3, 5), normal(3), transB=1, activation="LeakyRelu",

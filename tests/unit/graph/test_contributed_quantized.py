@@ -27,10 +27,12 @@ F32 = np.float32
 
 def of(operator: str, expected: Any, *inputs: Any, **given: Any) -> Edge:
     """Return a case whose inputs may be numbers; `known` are the constant inputs (default: all but
-    the first)."""
-    known = given.pop("known", None)
+    the first). `softmax_opset` is the node's attribute, `opset` the model's."""
+    known, softmax_opset = given.pop("known", None), given.pop("softmax_opset", None)
     arrays = (None if value is None else np.asarray(value) for value in inputs)
     edge = of_arrays(operator, expected, *arrays, **given)
+    if softmax_opset is not None:
+        edge.attributes["opset"] = softmax_opset
     known = edge.constants if known is None else known
     known = tuple(i for i in known if edge.inputs[i:] and edge.inputs[i] is not None)
     return dataclasses.replace(edge, constants=known)
@@ -238,6 +240,14 @@ CASES: dict[str, Edge] = {
         "QLinearSoftmax", of_one(lambda x: np.exp(x) / np.exp(x).sum(-1, keepdims=True)), u8(3, 9),
         STEP, ZERO, F32(1 / 256), np.uint8(0), axis=-1, opset=21,
     ),
+    **{
+        f"QLinearSoftmax of opset {softmax} in a model of opset {opset}": of(
+            "QLinearSoftmax",
+            of_one(lambda x, a=axes: np.exp(x) / np.exp(x).sum(a, keepdims=True)), u8(3, 4, 5),
+            STEP, ZERO, F32(1 / 256), np.uint8(0), axis=1, opset=opset, softmax_opset=softmax,
+        )
+        for softmax, opset, axes in ((12, 21, (1, 2)), (12, 12, (1, 2)), (13, 21, (1,)))
+    },
     "QLinearConcat": of(
         "QLinearConcat",
         lambda s, z, a, sa, za, b, sb, zb: numbers(
@@ -377,6 +387,10 @@ def test_against_numpy(name: str, tmp_path: Path) -> None:
             "x3 of shape 11; give it the shape 6x2 or 12",
         ),
         (changed("QLinearConcat", {}, axis=None), "lacks the attribute axis"),
+        (
+            changed("QLinearSoftmax of opset 12 in a model of opset 12", {}, opset=13),
+            "has axis=1 and opset=13, in a model of opset 12; convert",
+        ),
         (
             changed("GatherBlockQuantized, u4", {}, block_size=10**9),
             "x2 of shape 7x3; give it the shape 7x1",

@@ -52,13 +52,18 @@ def quick_gelu(w: Writer) -> list[str]:
 
 
 def fused_matmul(w: Writer) -> list[str]:
-    """Write MatMul, or Einsum for transposed operands of any rank."""
+    """Write MatMul, or Einsum for transposed operands of any rank.
+
+    A constant matrix B multiplies all matrices of A; other operands have equal ranks then.
+    """
     if w.attributes.get("transBatchA") or w.attributes.get("transBatchB"):
         raise w.refusal("has transBatchA or transBatchB, which kgen does not support",
                         "export it with a Transpose")  # fmt: skip
     a, b = (bool(w.attributes.get(name, 0)) for name in ("transA", "transB"))
     if a or b:
-        equation = f"...{'ji' if a else 'ij'},...{'kj' if b else 'jk'}->...ik"
+        matrix = w.known.get(w.input(1))
+        batch = "" if matrix is not None and len(matrix.dims) == len("jk") else "..."
+        equation = f"...{'ji' if a else 'ij'},{batch}{'kj' if b else 'jk'}->...ik"
         found = w.add("Einsum", w.input(0), w.input(1), equation=equation)
     else:
         found = w.add("MatMul", w.input(0), w.input(1))

@@ -49,9 +49,26 @@ def of_two(operator: str, w: Writer) -> list[str]:
 
 def of_one(operator: str, w: Writer) -> list[str]:
     """Write an operator of one tensor, with its own attributes."""
-    own = {k: v for k, v in w.attributes.items() if k not in ("channels_last", "opset")}
+    own = {k: v for k, v in w.attributes.items() if k != "channels_last"}
     x = channels_first(w, read(w, 0))
     found = channels_as_given(w, w.add(operator, x, **own))
+    return written(w, found, w.input(3), w.input(4), w.input(0))
+
+
+def softmax(w: Writer) -> list[str]:
+    """Write Softmax of one axis, or, as before opset 13, of the given axis and all that follow."""
+    x, axis = read(w, 0), w.integer("axis", -1, LEAST_AXIS)
+    is_new = w.integer("opset", w.opset) >= AXIS
+    if axis == -1 or (is_new and w.opset >= AXIS):
+        found = w.add("Softmax", x, axis=axis)
+    elif is_new:
+        raise w.refusal(
+            f"has axis={axis} and opset={w.attributes['opset']}, in a model of opset {w.opset}",
+            f"convert the model to opset {AXIS}",
+        )
+    else:
+        rows = w.add("Softmax", w.add("Flatten", x, axis=axis), axis=-1)
+        found = w.add("Reshape", rows, w.add("Shape", x))
     return written(w, found, w.input(3), w.input(4), w.input(0))
 
 
@@ -318,6 +335,6 @@ WRITERS: Mapping[str, Callable[[Writer], list[str]]] = {
     "QLinearMul": partial(of_two, "Mul"),
     "QLinearReduceMean": reduced_mean,
     "QLinearSigmoid": partial(of_one, "Sigmoid"),
-    "QLinearSoftmax": partial(of_one, "Softmax"),
+    "QLinearSoftmax": softmax,
     "QLinearWhere": where,
 }
