@@ -73,6 +73,15 @@ EDGES = {
     ),
     "nchw, pixels": conv((2, 7, 3, 5), (8, 7, 1, 1), epilogue=("bias",), layout="nchw"),
     "nchw, pixels apart": conv((2, 7, 31), (8, 7, 1), stride=2, layout="nchw"),
+    # Windows that are a matrix, but whose strides are not those of the product.
+    "nchw, one channel": conv((3, 1, 7), (17, 1, 3), dilation=2, layout="nchw"),
+    "nchw, one channel, hwio": conv(
+        (2, 1, 9), (5, 1, 3), layout="nchw", weight_layout="hwio", epilogue=("bias",)
+    ),
+    "nchw, one axis of the kernel": conv((1, 1, 3, 9), (4, 1, 3, 1), layout="nchw"),
+    "nchw, one window of a pixel": conv(
+        (2, 8, 2, 3), (4, 4, 1, 1), stride=3, groups=2, layout="nchw"
+    ),
     "nchw, groups": conv(
         (2, 6, 4, 5),
         (10, 3, 3, 3),

@@ -80,8 +80,17 @@ class MappedB:
 
 
 def maps_b(spec: Matmul) -> bool:
-    """Return whether B is the operand of a convolution that is no matrix."""
-    return isinstance(spec, ImplicitGemm) and not access_maps(spec)[1].is_affine
+    """Return whether B is the operand of a convolution that is not the matrix of the product.
+
+    Windows along one axis of one channel are a matrix with other strides than the product's.
+    """
+    if not isinstance(spec, ImplicitGemm):
+        return False
+    access = access_maps(spec)[1]
+    _, *strides = spec.b_strides
+    digits = (access.k[-1], access.row[-1])
+    is_equal = all(d.stride == s for d, s in zip(digits, strides, strict=True) if d.extent > 1)
+    return not (access.is_affine and is_equal)
 
 
 def mapped_bytes(spec: Matmul, kc: Column, nr: Column) -> Column:
