@@ -82,6 +82,12 @@ class Parser(argparse.ArgumentParser):
                 return name
         return None
 
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        """Return an option's value; argparse makes an empty list of `--option=--`."""
+        if action.option_strings and arg_strings == ["--"]:
+            raise argparse.ArgumentError(action, "expected one argument")
+        return super()._get_values(action, arg_strings)
+
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Check a value as argparse does, with kgen's message."""
         if action.choices is not None and value not in action.choices:

@@ -254,7 +254,7 @@ def specs_of(args: argparse.Namespace) -> list[Spec]:
         raise SpecError(f"no kernel is given; pass --shape 1024x1024x1024, or {_EXAMPLE}")
     specs = [_parsed(text) for text in args.kernels]
     if not shapes:
-        _refuse_options(args)
+        refuse_options(args)
     for shape in shapes:
         spec = _spec_of(args, shape)
         if isinstance(spec, Conv2d) and spec.constant:
@@ -281,7 +281,7 @@ def _parsed(text: str) -> Spec:
         raise error if text in str(error) else SpecError(f"{_shown(text)}: {error}") from None
 
 
-def _refuse_options(args: argparse.Namespace) -> None:
+def refuse_options(args: argparse.Namespace) -> None:
     """Raise SpecError for options that need --shape; a quoted kernel includes all options."""
     for name in ("op", "dtype", *_FIELDS):
         given = getattr(args, name)

@@ -123,6 +123,9 @@ def test_an_option_without_its_value(
 ) -> None:
     said = refusal(capsys, *command.split(), *GOOD[command], option)
     assert f"{option} needs a value, " in said
+    if option.startswith("--"):
+        said = refusal(capsys, *command.split(), *GOOD[command], f"{option}=--")
+        assert f"{option} needs a value, " in said
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,8 @@ def test_a_former_file_is_converted_once(capsys: pytest.CaptureFixture[str]) -> 
         ([], "no kernel is given; pass --shape 1024x1024x1024, a quoted kernel, FILE.kgen or"),
         (["--survey", *SHAPE], "--survey chooses its own kernels; leave out kernels and bundles"),
         (["--survey", "a.kgen"], "--survey chooses its own kernels; leave out kernels and bundles"),
+        (["a.kgen", "--stride", "2"], "--stride needs --shape; for a quoted kernel, write"),
+        (["--survey", "--dtype", "f32"], "--dtype needs --shape; for a quoted kernel, write"),
         ([*SHAPE, "--minutes", "0"], "--minutes 0 is not a number above 0; give one such as 10"),
         ([*SHAPE, "--minutes", "x"], "--minutes x is not a number above 0; give one such as 10"),
         ([*SHAPE, "--minutes", "inf"], "--minutes inf is not a number above 0"),

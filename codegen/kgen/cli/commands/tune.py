@@ -70,6 +70,8 @@ def run(args: argparse.Namespace) -> int:
             "no kernel is given; pass --shape 1024x1024x1024, a quoted kernel, FILE.kgen or "
             "--survey"
         )
+    if not given:
+        problem.refuse_options(args)
     target = _target(args)
     specs = _supported(problem.specs_of(args), target) if given else []
     specs += [spec for name in bundles for spec in _specs(name, target)]
