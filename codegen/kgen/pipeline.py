@@ -170,7 +170,7 @@ def for_target(spec: Spec, target: Target, values: Mapping[str, Array]) -> Spec:
     These are operands that the target does not pack, and whose values are not in the bundle.
     Winograd keeps its constant weights, which it requires.
     """
-    if not isinstance(spec, Matmul | Conv2d) or targets.family(target.family).packs_ahead:
+    if not isinstance(spec, Matmul | Conv2d) or targets.family(target.family).packs(spec, target):
         return spec
     if isinstance(spec, Conv2d) and spec.transforms:
         return spec

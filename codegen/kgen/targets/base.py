@@ -301,7 +301,7 @@ class Family(ABC):
     extension: ClassVar[str]
     #: The runtime's backend that runs its code.
     backend: ClassVar[str]
-    #: Whether its products take a constant operand prepacked; if not, as it is stored.
+    #: Whether products take a constant operand prepacked (:meth:`packs`).
     packs_ahead: ClassVar[bool] = False
     #: Largest K of a product, and the most products of a batch, which are workgroups along z of a
     #: grid; None where the spec's own limits are enough.
@@ -415,6 +415,10 @@ class Family(ABC):
     def maths(self, target: Target) -> tuple[Math, ...]:
         """Return the ways to multiply f32."""
         return (Math.EXACT,)
+
+    def packs(self, spec: Matmul | Conv2d, target: Target) -> bool:
+        """Return whether a kernel takes its constant operand prepacked."""
+        return self.packs_ahead
 
     def narrow(self, target: Target) -> tuple[BType, ...]:
         """Return the types that B may have instead of A's f32."""

@@ -72,7 +72,7 @@ class Dispatch(Uncopied):
             raise ArgumentError(
                 f"{self._op}: the packed operand is stored in the bundle; leave it out of the call"
             )
-        if not able and not self._kernels[0].on_host:
+        if not able and any(kernel.reads_unpacked for kernel in self._kernels):
             return matrix
         if not able:
             raise ArgumentError(

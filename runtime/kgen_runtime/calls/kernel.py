@@ -111,6 +111,12 @@ class Kernel(Uncopied):
         return self._loaded
 
     @property
+    def reads_unpacked(self) -> bool:
+        """Whether the kernel reads a constant operand as it is stored: on a GPU, and blocks of s4
+        where the CPU has no instruction for bytes."""
+        return not self.on_host or self.entry.spec.get("b_dtype") == "s4"
+
+    @property
     def closed(self) -> bool:
         return self._loaded is None
 
@@ -185,14 +191,14 @@ class Kernel(Uncopied):
 
         Pass the result in place of the operand, in any number of calls, also of other kernels of
         this target. `pack` accepts the same arrays as a kernel without a packed operand and returns
-        an array of the same kind. Only CPU kernels pack; on other devices the matrix is returned
-        unchanged. Raises ArgumentError or DeviceMismatchError.
+        an array of the same kind. A kernel that reads the matrix as it is stored, such as one of a
+        GPU, has it returned unchanged. Raises ArgumentError or DeviceMismatchError.
         """
         if self.packed is not None:
             return self.packed.pack(matrix)
         if self._constants:
             raise ArgumentError(self._stored_message(self._constants))
-        if not self.on_host:
+        if self.reads_unpacked:
             return matrix
         raise ArgumentError(f"{self.key}: takes no packed operand; build it with --constant b")
 

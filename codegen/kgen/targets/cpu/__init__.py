@@ -184,6 +184,11 @@ class CpuFamily(Family):
     def folded(self, target: Target) -> tuple[DType, ...]:
         return (DType.F64, DType.F32, DType.S64, DType.S32)
 
+    def packs(self, spec: Matmul | Conv2d, target: Target) -> bool:
+        if not (isinstance(spec, Matmul) and spec.has_blocks and spec.constant):
+            return True
+        return limb_dot(spec, target) is not None
+
     def narrow(self, target: Target) -> tuple[BType, ...]:
         return NARROW[DType.F32]
 

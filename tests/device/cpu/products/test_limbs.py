@@ -205,3 +205,15 @@ def test_long_rows_fit_the_stack() -> None:
                 assert (found is not None) == (k <= longest)
                 plan = FAMILY.plan(spec, target(name), found or FAMILY.choose(spec, target(name)))
                 assert isinstance(plan, LimbsPlan) == (k <= longest)
+
+
+def test_blocks_are_read_as_stored_without_an_instruction_for_bytes(tmp_path: Path) -> None:
+    """The constant kernel is then the plain one, and `pack` has nothing to do."""
+    spec = weights(BType.S4, m=2, n=3, k=40)
+    bundle = kgen.build([replace(spec, constant=()), spec], ["x86-64"])
+    assert [entry.key for entry in bundle.manifest.kernels] == [replace(spec, constant=()).key]
+    kernels = kgen_runtime.load(bundle.save(tmp_path / "s4.kgen"), device="cpu")
+    a, numbers = np.ones((2, 40), "f"), np.arange(120).reshape(3, 40) % 16 - 8
+    b = blocks.packed(numbers, np.ones((3, 2), np.float16))
+    assert kernels.matmul.pack(b) is b and kernels[replace(spec, constant=()).key].pack(b) is b
+    np.testing.assert_array_equal(kernels.matmul(a, b), a @ numbers.T)
