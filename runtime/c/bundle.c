@@ -280,84 +280,84 @@ void kgen_close(kgen_bundle *bundle)
 
 int kgen_num_threads(const kgen_bundle *bundle)
 {
-    return bundle->num_threads;
+    return bundle == NULL ? 0 : bundle->num_threads;
 }
 
 size_t kgen_num_skipped(const kgen_bundle *bundle)
 {
-    return bundle->chosen.num_left_out;
+    return bundle == NULL ? 0 : bundle->chosen.num_left_out;
 }
 
 const char *kgen_skipped_name(const kgen_bundle *bundle, size_t index)
 {
-    const selection *of = &bundle->chosen;
-    return index < of->num_left_out ? of->left_out[index].name : NULL;
+    return index < kgen_num_skipped(bundle) ? bundle->chosen.left_out[index].name : NULL;
 }
 
 const char *kgen_skipped_reason(const kgen_bundle *bundle, size_t index)
 {
-    const selection *of = &bundle->chosen;
-    return index < of->num_left_out ? of->left_out[index].reason : NULL;
+    return index < kgen_num_skipped(bundle) ? bundle->chosen.left_out[index].reason : NULL;
 }
 
 size_t kgen_num_kernels(const kgen_bundle *bundle)
 {
-    return bundle->chosen.num_kernels;
+    return bundle == NULL ? 0 : bundle->chosen.num_kernels;
 }
 
 kgen_kernel *kgen_kernel_at(const kgen_bundle *bundle, size_t index)
 {
-    return index < bundle->chosen.num_kernels ? bundle->chosen.kernels[index] : NULL;
+    return index < kgen_num_kernels(bundle) ? bundle->chosen.kernels[index] : NULL;
 }
 
-/* Return why an entry of this name was skipped; NULL if there is none. */
-static const char *why_skipped(const kgen_bundle *bundle, const char *name)
+/* Set the message of a search by name that found nothing: why the entry was skipped, or that there
+ * is none. */
+static void miss(const kgen_bundle *bundle, const char *kind, const char *by, const char *name)
 {
-    for (size_t i = 0; i < bundle->chosen.num_left_out; i++) {
-        const char *behind = strrchr(bundle->chosen.left_out[i].name, '/');
-        if (behind != NULL && strcmp(behind + 1, name) == 0)
-            return bundle->chosen.left_out[i].reason;
+    if (bundle == NULL) {
+        kgen_null_handle("bundle");
+        return;
     }
-    return NULL;
+    for (size_t i = 0; name != NULL && i < bundle->chosen.num_left_out; i++) {
+        const skipped *one = &bundle->chosen.left_out[i];
+        const char *behind = strrchr(one->name, '/');
+        if (behind != NULL && strcmp(behind + 1, name) == 0) {
+            kgen_fail(KGEN_ERROR_NOT_FOUND, "no %s '%.120s' runs here: %s", kind, name, one->reason);
+            return;
+        }
+    }
+    kgen_fail(KGEN_ERROR_NOT_FOUND,
+              "no %s '%.120s' runs here: the bundle has no %s of this %s; kgen inspect lists them",
+              kind, name == NULL ? "NULL" : name, kind, by);
 }
 
 kgen_kernel *kgen_find_kernel(const kgen_bundle *bundle, const char *key)
 {
-    for (size_t i = 0; key != NULL && i < bundle->chosen.num_kernels; i++)
+    for (size_t i = 0; key != NULL && i < kgen_num_kernels(bundle); i++)
         if (strcmp(bundle->chosen.kernels[i]->key, key) == 0)
             return bundle->chosen.kernels[i];
-    const char *why = key == NULL ? NULL : why_skipped(bundle, key);
-    kgen_fail(KGEN_ERROR_NOT_FOUND, "no kernel '%.120s' runs here: %s", key == NULL ? "NULL" : key,
-              why != NULL ? why : "the bundle has no kernel of this key; kgen inspect lists them");
+    miss(bundle, "kernel", "key", key);
     return NULL;
 }
 
 size_t kgen_num_programs(const kgen_bundle *bundle)
 {
-    return bundle->chosen.num_programs;
+    return bundle == NULL ? 0 : bundle->chosen.num_programs;
 }
 
 kgen_program *kgen_program_at(const kgen_bundle *bundle, size_t index)
 {
-    return index < bundle->chosen.num_programs ? bundle->chosen.programs[index] : NULL;
+    return index < kgen_num_programs(bundle) ? bundle->chosen.programs[index] : NULL;
 }
 
 kgen_program *kgen_find_program(const kgen_bundle *bundle, const char *name)
 {
-    const selection *of = &bundle->chosen;
-    if (name == NULL && of->num_programs == 1)
-        return of->programs[0];
-    for (size_t i = 0; name != NULL && i < of->num_programs; i++)
-        if (strcmp(of->programs[i]->name, name) == 0)
-            return of->programs[i];
-    const char *why = name == NULL ? NULL : why_skipped(bundle, name);
-    if (name == NULL)
+    size_t count = kgen_num_programs(bundle);
+    for (size_t i = 0; i < count; i++)
+        if (name == NULL ? count == 1 : strcmp(bundle->chosen.programs[i]->name, name) == 0)
+            return bundle->chosen.programs[i];
+    if (name == NULL && bundle != NULL)
         kgen_fail(KGEN_ERROR_NOT_FOUND,
-                  "the bundle has %zu programs that run here; pass the name of one",
-                  of->num_programs);
+                  "the bundle has %zu programs that run here; pass the name of one", count);
     else
-        kgen_fail(KGEN_ERROR_NOT_FOUND, "no program '%.120s' runs here: %s", name,
-                  why != NULL ? why
-                              : "the bundle has no program of this name; kgen inspect lists them");
+        miss(bundle, "program", "name", name);
     return NULL;
 }

@@ -53,6 +53,10 @@ kgen_status kgen_with_remedy(kgen_status status);
 
 kgen_status kgen_no_memory(uint64_t nbytes);
 
+/* Refuse a handle that is NULL, called `what`. The message repeats the thread's last one, which
+ * tells why the handle was not found or created. */
+kgen_status kgen_null_handle(const char *what);
+
 /* Return from the function with the status of a failed call. */
 #define TRY(call)                                                                                 \
     do {                                                                                          \

@@ -10,37 +10,37 @@ enum { CALL_TRIALS = 100 };
 
 const char *kgen_kernel_key(const kgen_kernel *kernel)
 {
-    return kernel->key;
+    return kernel == NULL ? NULL : kernel->key;
 }
 
 const char *kgen_kernel_target(const kgen_kernel *kernel)
 {
-    return kernel->target;
+    return kernel == NULL ? NULL : kernel->target;
 }
 
 size_t kgen_num_arguments(const kgen_kernel *kernel)
 {
-    return kernel->num_arguments;
+    return kernel == NULL ? 0 : kernel->num_arguments;
 }
 
 const kgen_tensor *kgen_argument(const kgen_kernel *kernel, size_t index)
 {
-    return index < kernel->num_arguments ? &kernel->arguments[index]->tensor : NULL;
+    return index < kgen_num_arguments(kernel) ? &kernel->arguments[index]->tensor : NULL;
 }
 
 const kgen_tensor *kgen_unpacked_argument(const kgen_kernel *kernel, size_t index)
 {
-    return index < kernel->num_arguments ? &kernel->arguments[index]->unpacked : NULL;
+    return index < kgen_num_arguments(kernel) ? &kernel->arguments[index]->unpacked : NULL;
 }
 
 size_t kgen_num_launches(const kgen_kernel *kernel)
 {
-    return kernel->num_launches;
+    return kernel == NULL ? 0 : kernel->num_launches;
 }
 
 int64_t kgen_num_tasks(const kgen_kernel *kernel, size_t launch)
 {
-    return launch < kernel->num_launches ? kernel->launches[launch].grid[0] : 0;
+    return launch < kgen_num_launches(kernel) ? kernel->launches[launch].grid[0] : 0;
 }
 
 void kgen_settle_launch(launch *of, uint64_t function)
@@ -116,6 +116,8 @@ static kgen_status wrong(const kgen_kernel *of, size_t i, const char *what)
 
 static kgen_status check_argument_count(const kgen_kernel *of, const void *arguments, size_t count)
 {
+    if (of == NULL)
+        return kgen_null_handle("kernel");
     if (count == of->num_arguments && arguments != NULL)
         return KGEN_OK;
     return kgen_argument_error("%s: takes %zu arguments, got %zu", of->key, of->num_arguments,
@@ -286,9 +288,9 @@ kgen_status kgen_call_create(kgen_kernel *kernel, const kgen_buffer *arguments, 
                              kgen_call **call)
 {
     memories at;
+    TRY(check_buffers(kernel, arguments, count));
     if (call == NULL)
         return kgen_argument_error("%s: the pointer for the call is NULL", kernel->key);
-    TRY(check_buffers(kernel, arguments, count));
     for (size_t i = 0; i < count; i++)
         place(kernel, i, arguments[i].data, &at);
     TRY(check_argument_keys(kernel, &at));
@@ -318,12 +320,16 @@ void kgen_call_destroy(kgen_call *call)
 
 kgen_status kgen_call_run(kgen_call *call)
 {
+    if (call == NULL)
+        return kgen_null_handle("call");
     kgen_jobs_run(&call->launches);
     return KGEN_OK;
 }
 
 kgen_status kgen_call_run_tasks(kgen_call *call, size_t launch, int64_t begin, int64_t end)
 {
+    if (call == NULL)
+        return kgen_null_handle("call");
     const kgen_kernel *of = call->kernel;
     int64_t tasks = kgen_num_tasks(of, launch);
     if (launch >= of->num_launches)

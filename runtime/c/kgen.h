@@ -5,7 +5,8 @@
  *
  * Errors. A function that can fail returns a kgen_status; a function that finds a handle returns
  * NULL. kgen_last_error() then tells in one line the value, the limit and the remedy. A call that
- * fails leaves its results as they were, and nothing has run.
+ * fails leaves its results as they were, and nothing has run. A NULL handle is an error, whose
+ * message repeats why the handle was not found; queries of it return 0 or NULL.
  *
  * Units. Sizes named nbytes are bytes; shapes and strides count elements, innermost last.
  *

@@ -120,6 +120,10 @@ struct Close {
     void operator()(kgen_call *call) const noexcept { kgen_call_destroy(call); }
     void operator()(kgen_session *session) const noexcept { kgen_session_destroy(session); }
 };
+inline std::string text(const char *of)
+{
+    return of == nullptr ? "" : of;
+}
 inline std::vector<kgen_buffer> buffers(std::initializer_list<Buffer> of)
 {
     std::vector<kgen_buffer> found;
@@ -159,8 +163,9 @@ public:
     kgen_kernel *get() const noexcept { return kernel_; }
     explicit operator bool() const noexcept { return kernel_ != nullptr; }
 
-    std::string key() const { return kgen_kernel_key(kernel_); }
-    std::string target() const { return kgen_kernel_target(kernel_); }
+    // Empty for an empty kernel.
+    std::string key() const { return detail::text(kgen_kernel_key(kernel_)); }
+    std::string target() const { return detail::text(kgen_kernel_target(kernel_)); }
     std::size_t num_arguments() const noexcept { return kgen_num_arguments(kernel_); }
     // `index` must be less than num_arguments().
     const kgen_tensor &argument(std::size_t index) const { return *kgen_argument(kernel_, index); }
@@ -358,8 +363,9 @@ public:
     kgen_program *get() const noexcept { return program_; }
     explicit operator bool() const noexcept { return program_ != nullptr; }
 
-    std::string name() const { return kgen_program_name(program_); }
-    std::string target() const { return kgen_program_target(program_); }
+    // Empty for an empty program.
+    std::string name() const { return detail::text(kgen_program_name(program_)); }
+    std::string target() const { return detail::text(kgen_program_target(program_)); }
     Session session(Status &status) const
     {
         kgen_session *made = nullptr;

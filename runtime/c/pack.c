@@ -113,6 +113,8 @@ void kgen_pack_matrices(const kgen_packing *of, void *matrix, void *packed, size
 kgen_status kgen_pack(const kgen_kernel *kernel, size_t index, const void *matrix,
                       size_t matrix_nbytes, void *packed, size_t packed_nbytes)
 {
+    if (kernel == NULL)
+        return kgen_null_handle("kernel");
     if (index >= kernel->num_arguments || !kernel->arguments[index]->tensor.packed)
         return kgen_argument_error("%s: argument %zu is not packed; build it with --constant b",
                                    kernel->key, index);

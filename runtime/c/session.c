@@ -12,32 +12,32 @@ enum { STEP_TRIALS = 10 };
 
 const char *kgen_program_name(const kgen_program *program)
 {
-    return program->name;
+    return program == NULL ? NULL : program->name;
 }
 
 const char *kgen_program_target(const kgen_program *program)
 {
-    return program->target;
+    return program == NULL ? NULL : program->target;
 }
 
 size_t kgen_num_inputs(const kgen_program *program)
 {
-    return program->num_inputs;
+    return program == NULL ? 0 : program->num_inputs;
 }
 
 size_t kgen_num_outputs(const kgen_program *program)
 {
-    return program->num_outputs - program->num_sizes;
+    return program == NULL ? 0 : program->num_outputs - program->num_sizes;
 }
 
 size_t kgen_num_states(const kgen_program *program)
 {
-    return program->num_states;
+    return program == NULL ? 0 : program->num_states;
 }
 
 const kgen_tensor *kgen_input(const kgen_program *program, size_t index)
 {
-    return index < program->num_inputs ? &program->inputs[index].tensor : NULL;
+    return index < kgen_num_inputs(program) ? &program->inputs[index].tensor : NULL;
 }
 
 const kgen_tensor *kgen_output(const kgen_program *program, size_t index)
@@ -47,22 +47,22 @@ const kgen_tensor *kgen_output(const kgen_program *program, size_t index)
 
 const kgen_tensor *kgen_state(const kgen_program *program, size_t index)
 {
-    return index < program->num_states ? &program->states[index].tensor : NULL;
+    return index < kgen_num_states(program) ? &program->states[index].tensor : NULL;
 }
 
 size_t kgen_num_steps(const kgen_program *program)
 {
-    return program->num_steps;
+    return program == NULL ? 0 : program->num_steps;
 }
 
 const kgen_kernel *kgen_step_kernel(const kgen_program *program, size_t step)
 {
-    return step < program->num_steps ? program->steps[step].kernel : NULL;
+    return step < kgen_num_steps(program) ? program->steps[step].kernel : NULL;
 }
 
 size_t kgen_num_step_nodes(const kgen_program *program, size_t step)
 {
-    const json *nodes = step < program->num_steps ? program->steps[step].nodes : NULL;
+    const json *nodes = step < kgen_num_steps(program) ? program->steps[step].nodes : NULL;
     return nodes == NULL ? 0 : nodes->count;
 }
 
@@ -237,8 +237,10 @@ kgen_status kgen_session_create_on(kgen_program *program, kgen_pool *threads, vo
 
 kgen_status kgen_session_create(kgen_program *program, kgen_session **session)
 {
-    if (program == NULL || session == NULL)
-        return kgen_argument_error("the program, or the pointer for its session, is NULL");
+    if (program == NULL)
+        return kgen_null_handle("program");
+    if (session == NULL)
+        return kgen_argument_error("%s: the pointer for the session is NULL", program->name);
     return kgen_session_create_on(program, program->bundle->threads, NULL, NULL, session);
 }
 
@@ -319,6 +321,8 @@ static kgen_status check_input_keys(const kgen_session *of)
 /* Check what must hold before a run. */
 static kgen_status check_inputs(const kgen_session *of)
 {
+    if (of == NULL)
+        return kgen_null_handle("session");
     return of->num_unset > 0 ? miss_input(of) : check_input_keys(of);
 }
 
@@ -331,11 +335,11 @@ kgen_status kgen_session_run(kgen_session *session)
 
 kgen_status kgen_session_profile(kgen_session *session, int64_t *nanoseconds, size_t num_steps)
 {
+    TRY(check_inputs(session));
     const kgen_program *of = session->program;
     if (nanoseconds == NULL || num_steps != of->num_steps)
         return kgen_argument_error("%s: has %zu steps, and the call gives %zu%s; give all", of->name,
                                    of->num_steps, num_steps, nanoseconds == NULL ? " at NULL" : "");
-    TRY(check_inputs(session));
     kgen_jobs_profile(&session->jobs, session->ends, num_steps, nanoseconds);
     return check_sizes(session);
 }
@@ -357,7 +361,7 @@ const void *kgen_session_step_data(const kgen_session *session, size_t step, siz
 
 void kgen_session_reset(kgen_session *session)
 {
-    for (size_t i = 0; i < session->program->num_states; i++)
+    for (size_t i = 0; session != NULL && i < session->program->num_states; i++)
         memset(session->states[i], 0, (size_t)session->program->states[i].nbytes);
 }
 
@@ -421,6 +425,10 @@ typedef struct named_memory {
 static kgen_status find(const kgen_session *in, memory_kind kind, const char *name,
                         named_memory *into)
 {
+    if (in == NULL) {
+        kgen_null_handle("session");
+        return KGEN_ERROR_ARGUMENT; /* a constant: GCC sees that *into is not used */
+    }
     void *const *memory = kind == INPUTS ? in->inputs : kind == OUTPUTS ? in->outputs : in->states;
     size_t number;
     TRY(find_number(in->program, kind, name, &number));
@@ -483,8 +491,8 @@ kgen_status kgen_session_output_shape(const kgen_session *session, const char *n
 {
     named_memory found;
     int64_t known[KGEN_MAX_RANK];
-    const kgen_program *of = session->program;
     TRY(find(session, OUTPUTS, name, &found));
+    const kgen_program *of = session->program;
     if (shape == NULL)
         return kgen_argument_error("%s: the memory for the shape of %s is NULL", of->name, name);
     memcpy(known, found.tensor->shape, sizeof known);

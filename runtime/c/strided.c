@@ -62,7 +62,7 @@ kgen_status kgen_run_strided(kgen_kernel *kernel, const kgen_array *arguments, s
     void *pointers[KGEN_MOST_TENSORS] = {NULL};
     arena copies = {NULL, NULL, 0};
     kgen_status status = KGEN_OK;
-    if (arguments == NULL || count != kernel->num_arguments)
+    if (kernel == NULL || arguments == NULL || count != kernel->num_arguments)
         return kgen_run_pointers(kernel, arguments == NULL ? NULL : pointers, count);
     for (size_t i = 0; i < count && status == KGEN_OK; i++)
         status = settle_array(kernel, kgen_argument(kernel, i), &arguments[i], &copies,

@@ -119,6 +119,16 @@ kgen_status kgen_no_memory(uint64_t nbytes)
                      (unsigned long long)nbytes);
 }
 
+kgen_status kgen_null_handle(const char *what)
+{
+    static const char before[] = "the last error was: ";
+    char last[MOST + 1];
+    const char *found = strstr(message, before);
+    strcpy(last, found == NULL ? message : found + sizeof before - 1);
+    return kgen_argument_error("the %s is NULL; %s%s", what, *last == 0 ? "find or create it first" : before,
+                               last);
+}
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 struct chunk {
