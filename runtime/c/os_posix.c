@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@
 #include <sys/sysctl.h>
 #else
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #if defined(__aarch64__)
 #include <sys/auxv.h>
@@ -87,6 +89,13 @@ const char *kgen_os_file_name(const char *path)
 
 /* ---- machine code ---------------------------------------------------------------------------- */
 
+static void close_file(os_code *code)
+{
+    if (code->file >= 0)
+        close((int)code->file);
+    code->file = -1;
+}
+
 static bool code_fails(os_code *code, char reason[OS_REASON_BYTES])
 {
     tell(reason, errno);
@@ -94,83 +103,84 @@ static bool code_fails(os_code *code, char reason[OS_REASON_BYTES])
     return false;
 }
 
-#if defined(__APPLE__)
+#if defined(__APPLE__) && defined(__aarch64__)
 
-/* AArch64: memory that this thread may either write or execute (MAP_JIT). x86-64: memory that
- * changes from writable to executable. */
-#if defined(__aarch64__)
-static int writable(bool writes)
+/* Memory that this thread may either write or execute (MAP_JIT). */
+enum { BEGIN_PROTECTION = PROT_READ | PROT_WRITE | PROT_EXEC, CODE_FLAGS = MAP_JIT };
+
+static void may_write(bool writes)
 {
     pthread_jit_write_protect_np(!writes);
-    return 0;
-}
-enum { BEGIN_PROTECTION = PROT_READ | PROT_WRITE | PROT_EXEC, CODE_FLAGS = MAP_JIT };
-#else
-enum { BEGIN_PROTECTION = PROT_READ | PROT_WRITE, CODE_FLAGS = 0 };
-#endif
-
-bool kgen_os_code_begin(os_code *code, uint64_t nbytes, const char *name,
-                        char reason[OS_REASON_BYTES])
-{
-    (void)name;
-    code->address = NULL;
-    code->nbytes = nbytes;
-    code->file = -1;
-    void *address = mmap(NULL, (size_t)nbytes, BEGIN_PROTECTION,
-                         MAP_PRIVATE | MAP_ANON | CODE_FLAGS, -1, 0);
-    if (address == MAP_FAILED)
-        return code_fails(code, reason);
-    code->address = address;
-    return true;
 }
 
-bool kgen_os_code_write(os_code *code, uint64_t at, const void *data, uint64_t nbytes,
-                        char reason[OS_REASON_BYTES])
+static bool may_execute(const os_code *code)
 {
-    (void)reason;
-#if defined(__aarch64__)
-    writable(true);
-#endif
-    memcpy((char *)code->address + at, data, (size_t)nbytes);
-#if defined(__aarch64__)
-    writable(false);
-#endif
-    return true;
-}
-
-bool kgen_os_code_end(os_code *code, char reason[OS_REASON_BYTES])
-{
-#if defined(__x86_64__)
-    if (mprotect(code->address, (size_t)code->nbytes, PROT_READ | PROT_EXEC) != 0)
-        return code_fails(code, reason);
-#else
-    (void)reason;
-#endif
     sys_icache_invalidate(code->address, (size_t)code->nbytes);
     return true;
 }
 
 #else
 
-/* Linux: a file in memory, so that profilers see a name and the system keeps the instruction
- * cache coherent. memfd_create(2) limits the length of the name. */
-enum { MAX_CODE_NAME = 249, CLOSE_ON_EXEC = 1 /* MFD_CLOEXEC */ };
+/* Memory that changes from writable to executable. */
+enum { BEGIN_PROTECTION = PROT_READ | PROT_WRITE, CODE_FLAGS = 0 };
 
-bool kgen_os_code_begin(os_code *code, uint64_t nbytes, const char *name,
-                        char reason[OS_REASON_BYTES])
+static void may_write(bool writes)
 {
-    char shown[MAX_CODE_NAME + 1] = {0};
-    strncpy(shown, name, MAX_CODE_NAME);
-    code->address = NULL;
-    code->nbytes = nbytes;
-    code->file = syscall(SYS_memfd_create, shown, (unsigned)CLOSE_ON_EXEC);
-    if (code->file < 0 || ftruncate((int)code->file, (off_t)nbytes) != 0)
-        return code_fails(code, reason);
-    return true;
+    (void)writes;
 }
 
-bool kgen_os_code_write(os_code *code, uint64_t at, const void *data, uint64_t nbytes,
-                        char reason[OS_REASON_BYTES])
+static bool may_execute(const os_code *code)
+{
+#if defined(__aarch64__)
+    /* Write the data cache back and drop the instruction cache, line by line (Arm ARM, B2.4.4;
+     * CTR_EL0). The compiler's function for this needs its runtime library. */
+    uint64_t sizes, start = (uint64_t)code->address, end = start + code->nbytes;
+    __asm__("mrs %0, ctr_el0" : "=r"(sizes));
+    for (uint64_t at = start; at < end; at += 4U << (sizes >> 16 & 15))
+        __asm__ volatile("dc cvau, %0" : : "r"(at) : "memory");
+    __asm__ volatile("dsb ish" : : : "memory");
+    for (uint64_t at = start; at < end; at += 4U << (sizes & 15))
+        __asm__ volatile("ic ivau, %0" : : "r"(at) : "memory");
+    __asm__ volatile("dsb ish\n\tisb" : : : "memory");
+#endif
+    return mprotect(code->address, (size_t)code->nbytes, PROT_READ | PROT_EXEC) == 0;
+}
+
+#endif
+
+#if defined(__APPLE__)
+
+static bool begin_file(os_code *code, const char *name)
+{
+    (void)code;
+    (void)name;
+    return false;
+}
+
+#else
+
+/* Linux: a file in memory, so that profilers see a name and the system keeps the instruction
+ * cache coherent. memfd_create(2) limits the length of the name. Return false if the system
+ * refuses the file; a file above RLIMIT_FSIZE would end the process (SIGXFSZ). */
+enum { MAX_CODE_NAME = 249, CLOSE_ON_EXEC = 1 /* MFD_CLOEXEC */ };
+
+static bool begin_file(os_code *code, const char *name)
+{
+    char shown[MAX_CODE_NAME + 1] = {0};
+    struct rlimit limit;
+    strncpy(shown, name, MAX_CODE_NAME);
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < code->nbytes)
+        return false;
+    code->file = syscall(SYS_memfd_create, shown, (unsigned)CLOSE_ON_EXEC);
+    if (code->file >= 0 && ftruncate((int)code->file, (off_t)code->nbytes) == 0)
+        return true;
+    close_file(code);
+    return false;
+}
+
+#endif
+
+static bool write_file(const os_code *code, uint64_t at, const void *data, uint64_t nbytes)
 {
     const char *next = (const char *)data;
     while (nbytes > 0) {
@@ -178,7 +188,7 @@ bool kgen_os_code_write(os_code *code, uint64_t at, const void *data, uint64_t n
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0)
-            return code_fails(code, reason);
+            return false;
         next += written;
         nbytes -= (uint64_t)written;
         at += (uint64_t)written;
@@ -186,31 +196,53 @@ bool kgen_os_code_write(os_code *code, uint64_t at, const void *data, uint64_t n
     return true;
 }
 
-bool kgen_os_code_end(os_code *code, char reason[OS_REASON_BYTES])
+bool kgen_os_code_begin(os_code *code, uint64_t nbytes, const char *name,
+                        char reason[OS_REASON_BYTES])
 {
-    void *address = mmap(NULL, (size_t)code->nbytes, PROT_READ | PROT_EXEC, MAP_PRIVATE,
-                         (int)code->file, 0);
+    code->address = NULL;
+    code->nbytes = nbytes;
+    code->file = -1;
+    if (begin_file(code, name))
+        return true;
+    void *address = mmap(NULL, (size_t)nbytes, BEGIN_PROTECTION,
+                         MAP_PRIVATE | MAP_ANONYMOUS | CODE_FLAGS, -1, 0);
     if (address == MAP_FAILED)
         return code_fails(code, reason);
-    close((int)code->file);
-    code->file = -1;
     code->address = address;
     return true;
 }
 
-#endif
+bool kgen_os_code_write(os_code *code, uint64_t at, const void *data, uint64_t nbytes,
+                        char reason[OS_REASON_BYTES])
+{
+    if (code->file >= 0)
+        return write_file(code, at, data, nbytes) || code_fails(code, reason);
+    may_write(true);
+    memcpy((char *)code->address + at, data, (size_t)nbytes);
+    may_write(false);
+    return true;
+}
+
+bool kgen_os_code_end(os_code *code, char reason[OS_REASON_BYTES])
+{
+    if (code->file < 0)
+        return may_execute(code) || code_fails(code, reason);
+    void *address = mmap(NULL, (size_t)code->nbytes, PROT_READ | PROT_EXEC, MAP_PRIVATE,
+                         (int)code->file, 0);
+    if (address == MAP_FAILED)
+        return code_fails(code, reason);
+    close_file(code);
+    code->address = address;
+    return true;
+}
 
 void kgen_os_code_free(os_code *code)
 {
-#if !defined(__APPLE__)
-    if (code->address == NULL && code->file >= 0 && code->nbytes > 0)
-        close((int)code->file);
-#endif
+    close_file(code);
     if (code->address != NULL)
         munmap(code->address, (size_t)code->nbytes);
     code->address = NULL;
     code->nbytes = 0;
-    code->file = -1;
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */
@@ -269,9 +301,18 @@ bool kgen_os_thread_start(os_thread *thread, void (*body)(void *), void *argumen
     thread->argument = argument;
     if (pthread_attr_init(&attributes) != 0)
         return false;
+    /* Signals of the process belong to the application's threads. Signals of faults stay, and that
+     * of profilers. */
+    static const int own[] = {SIGBUS, SIGFPE, SIGILL, SIGPROF, SIGSEGV, SIGSYS, SIGTRAP};
+    sigset_t blocked, before;
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        sigdelset(&blocked, own[i]);
+    pthread_sigmask(SIG_BLOCK, &blocked, &before);
     /* The default stack of secondary threads on musl and macOS is too small for kernels. */
     bool made = pthread_attr_setstacksize(&attributes, OS_STACK_BYTES) == 0 &&
                 pthread_create(&thread->handle, &attributes, run_thread, thread) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return made;
 }

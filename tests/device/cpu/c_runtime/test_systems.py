@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+import kgen
 from kgen.targets.cpu.limits import LLVM_FEATURES
 from kgen_runtime import settings
 from tests import needs
 from tests.device.cpu.c_runtime.compiled import PLAIN, SOURCES, compiled
+from tests.specs import relu_of
 
 #: Headers of ISO C, and of the compiler, that are the same on every system.
 PORTABLE = {
@@ -57,6 +59,15 @@ def supported(command: list[str], environment: dict[str, str] | None = None) -> 
     )
     assert done.returncode == 0, done.stderr
     return set(done.stdout.split())
+
+
+def test_the_process_keeps_its_signals(folder: Path, tmp_path: Path) -> None:
+    """A program may open no large file, and waits for a signal that a worker must not take."""
+    made = kgen.build(relu_of((1000, 1001), dtype="f32"), ["x86-64-v3"])
+    path = made.save(tmp_path / "relu.kgen")
+    program = compiled(folder, "process", PLAIN)
+    done = subprocess.run([program, path], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="module")
