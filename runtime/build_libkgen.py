@@ -35,9 +35,10 @@ FLAGS = (
     *("-std=c99", "-O2", "-fPIC", "-fvisibility=hidden", "-fno-asynchronous-unwind-tables"),
     *("-DKGEN_BUILDING", "-shared"),
 )
-#: Further flags by the library's file name.
+#: Further flags by the library's file name. On Linux, -Bsymbolic keeps calls inside of the library
+#: from another copy of libkgen in the process, such as an application's own.
 SYSTEM_FLAGS = {
-    "libkgen.so": ("-pthread", "-Wl,-soname,libkgen.so"),
+    "libkgen.so": ("-pthread", "-Wl,-soname,libkgen.so", "-Wl,-Bsymbolic"),
     "libkgen.dylib": ("-install_name", "@rpath/libkgen.dylib"),
     "kgen.dll": ("-DKGEN_DLL",),
 }
@@ -45,8 +46,15 @@ SYSTEM_FLAGS = {
 #: tables for that are left out. Windows 10 has a printf that conforms to C99. Of zig's compiler
 #: runtime, kgen.dll needs only the stack probe; the other libraries need nothing.
 SMALL = {
-    "libkgen.so": ("-s", "-rtlib=none", "-fno-unwind-tables", "-fomit-frame-pointer"),
-    "libkgen.dylib": ("-s", "-rtlib=none", "-Wl,-x"),
+    "libkgen.so": (
+        "-s",
+        "-rtlib=none",
+        "-fno-jump-tables",
+        "-fno-unwind-tables",
+        "-fomit-frame-pointer",
+        "-Wl,--hash-style=gnu",
+    ),
+    "libkgen.dylib": ("-s", "-rtlib=none", "-fno-jump-tables", "-Wl,-x"),
     "kgen.dll": (
         "-Os",
         "-s",

@@ -10,6 +10,7 @@ ET_DYN = 3
 PT_LOAD, PT_DYNAMIC, PT_GNU_STACK = 1, 2, 0x6474E551
 EXECUTE, WRITE = 1, 2
 DT_NEEDED, DT_STRTAB, DT_SONAME, DT_RPATH, DT_RUNPATH = 1, 5, 14, 15, 29
+DT_FLAGS, DF_SYMBOLIC = 30, 2
 DT_VERNEED, DT_VERNEEDNUM = 0x6FFFFFFE, 0x6FFFFFFF
 SHT_SYMTAB, SHT_DYNSYM = 2, 11
 SHN_UNDEF = 0
@@ -30,6 +31,9 @@ class Elf:
     protections: list[int] = field(default_factory=list)
     #: Whether a symbol table for debuggers is there.
     has_symbols: bool = False
+    #: Whether calls of the library's own functions reach them, even if another library of the
+    #: process exports the same names.
+    binds_own_names: bool = False
 
 
 def read(data: bytes) -> Elf:
@@ -65,6 +69,7 @@ def read(data: bytes) -> Elf:
     found.libraries = [name(value) for tag, value in entries if tag == DT_NEEDED]
     found.search = [name(value) for tag, value in entries if tag in (DT_RPATH, DT_RUNPATH)]
     found.name = name(single[DT_SONAME]) if DT_SONAME in single else ""
+    found.binds_own_names = bool(single.get(DT_FLAGS, 0) & DF_SYMBOLIC)
     if DT_VERNEED in single:
         at = place(single[DT_VERNEED])
         for _ in range(single[DT_VERNEEDNUM]):

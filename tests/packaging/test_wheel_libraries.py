@@ -73,6 +73,7 @@ def test_linux(platform: str, distributions: Mapping[str, Path]) -> None:
     kind, major, minor, arch = platform.split("_", 3)
     assert found.arch == arch and found.name == "libkgen.so" and not found.search
     assert set(found.exports) == declared() and not found.has_symbols
+    assert found.binds_own_names
     both = elf.WRITE | elf.EXECUTE
     assert not any(flags & both == both for flags in found.protections)
     if kind == "musllinux":

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import build_libkgen
 import kgen
 import kgen_runtime
 from tests import needs
@@ -23,6 +24,29 @@ project(consumer LANGUAGES C CXX)
 {find}
 add_executable(consumer "{source}")
 target_link_libraries(consumer PRIVATE kgen::kgen)
+"""
+
+#: words[1] is the library, words[2] a file that is not a bundle.
+OTHER_COPY = """
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "kgen.h"
+void kgen_close(kgen_bundle *bundle) { (void)bundle; abort(); }
+int main(int count, char **words)
+{
+    void *library = dlopen(words[1], RTLD_NOW | RTLD_LOCAL);
+    kgen_bundle *bundle = NULL;
+    kgen_status (*open)(const char *, const kgen_options *, kgen_bundle **);
+    const char *(*error)(void);
+    if (count != 3 || library == NULL)
+        return 2;
+    *(void **)&open = dlsym(library, "kgen_open");
+    *(void **)&error = dlsym(library, "kgen_last_error");
+    int status = open(words[2], NULL, &bundle);
+    printf("%d %s\\n", status, error());
+    return 0;
+}
 """
 
 
@@ -89,6 +113,19 @@ def test_the_shared_library(prefix: Path, tmp_path: Path) -> None:
                 if line.startswith("KGEN_API ")}  # fmt: skip
     assert exported == declared and len(declared) > 50
     assert (prefix / "lib" / "libkgen.so").resolve() == library.resolve()
+
+
+def test_another_copy_in_the_process(prefix: Path, tmp_path: Path) -> None:
+    """The library calls its own functions, although the program exports one of the same name: an
+    application may embed a Python whose package has another version of libkgen."""
+    library = tmp_path / "libkgen.so"
+    source = tmp_path / "other.c"
+    source.write_text(OTHER_COPY)
+    run([compiler(), "-rdynamic", f"-I{SOURCES}", str(source), "-ldl", "-o", str(tmp_path / "a")])
+    for made in (prefix / "lib" / "libkgen.so", build_libkgen.library_path()):
+        shutil.copy(made, library)
+        done = subprocess.run([tmp_path / "a", library, source], capture_output=True, text=True)
+        assert "other.c: not a kgen bundle" in done.stdout, done.stderr
 
 
 @pytest.mark.parametrize("way", ["find_package", "add_subdirectory", "shared"])
