@@ -478,6 +478,20 @@ def test_blocks_of_keys_are_computed_whole() -> None:
     assert 152 in found and 256 not in found
 
 
+def test_rows_of_the_last_block_are_counted_once() -> None:
+    """The last block of queries has fewer rows, and its last tile is lower."""
+    target = targets.find(V3)
+    fields: dict[str, Any] = {"block_q": 12, "block_k": 64, "mr": 6, "nv": 2, "pack_v": False}
+    eight, twelve, twenty, more = (
+        attention_blocks.predicted(
+            attention(queries, 64, 64), target, CpuAttention(**fields)
+        ).terms["arithmetic"]
+        for queries in (8, 12, 20, 24)
+    )
+    assert eight < twelve and more == pytest.approx(2 * twelve)
+    assert twenty == pytest.approx(twelve + eight)
+
+
 def test_other_families_refuse() -> None:
     with pytest.raises(
         kgen.KgenError, match=r"dtype=f16 is not supported by gfx1030 for attention"

@@ -41,8 +41,6 @@ WIDENING, CALL, FOLD = 2, 12, 3
 #: exponential of a maximum's change and for rescaling; and instructions per vector of a query or
 #: result, which is loaded, multiplied and stored at the ends of a block.
 QUERY, RESCALING, ENDS = 32, EXPONENTIAL + 14, 3
-#: Accesses to a score's line: stored, read and stored by the softmax, read by the product.
-SCORE_ACCESSES = 4
 
 
 def candidates(
@@ -105,23 +103,31 @@ def predicted(spec: Attention, target: Target, schedule: CpuAttention) -> Candid
     count = pairs * -(-rows // schedule.block_q)
     block_rows = min(rows, schedule.block_q)
     # A block of queries reads every key that one of its queries attends to.
+    moves = spec.limits_keys or spec.kv_length
     reach = min(spec.keys, spec.pairs * spec.group / rows + schedule.block_q / 2)
-    key_blocks, partial_blocks = math.ceil(reach / schedule.block_k), reach / schedule.block_k
+    partial_blocks, most = reach / schedule.block_k, -(-spec.keys // schedule.block_k)
+    # Ends of keys that move are on average in the middle of a block.
+    key_blocks = min(partial_blocks + 0.5, most) if spec.limits_keys else most
     is_wide = spec.dtype is DType.F32
     widens = 0.0 if is_wide or schedule.pack_v else WIDENING / adds
 
+    # Tiles of a pair: number of each height.
+    last = rows % schedule.block_q
+    whole = rows // schedule.block_q * schedule.block_q // schedule.mr + last // schedule.mr
+    heights = ((schedule.mr, whole), (last % schedule.mr, int(last % schedule.mr > 0)))
+
     def product(columns: int, steps: float, rate: float, wide: float) -> float:
-        """Return the cycles of a block's tiles."""
+        """Return the cycles of all tiles of a pair for one block of keys."""
         vectors = -(-columns // lanes)
         tiles, cycles = -(-vectors // schedule.nv), 0.0
-        for nv in (vectors * (i + 1) // tiles - vectors * i // tiles for i in range(tiles)):
+        widths = [vectors * (i + 1) // tiles - vectors * i // tiles for i in range(tiles)]
+        for (mr, number), nv in itertools.product(heights, widths):
             # Tiles side by side take turns, so all of B must stay in the first-level cache.
             is_far = steps * vectors * core.width > core.l1
-            cycles += steps * nv * core.width / LINE_BYTES if is_far else 0.0
-            multiplied = schedule.mr * nv / rate + wide * nv
-            cycles += steps * max(multiplied, (schedule.mr + nv) / loads, core.rates.latency)
-            cycles += steps * per_event["steps"] + per_event["tiles"]
-        return -(-block_rows // schedule.mr) * cycles
+            each = max(mr * nv / rate + wide * nv, (mr + nv) / loads, core.rates.latency)
+            each += per_event["steps"] + (nv * core.width / LINE_BYTES if is_far else 0.0)
+            cycles += number * (steps * each + per_event["tiles"])
+        return cycles
 
     vectors, chunks = schedule.block_k / lanes, -(-spec.head // (group * lanes))
     if schedule.pack_k:
@@ -131,9 +137,8 @@ def predicted(spec: Attention, target: Target, schedule: CpuAttention) -> Candid
         widening = 0.0 if is_wide or schedule.dots else WIDENING / adds
         step = max(1.0 / rate + widening, (1.0 + 1.0 / lanes) / loads)
         inner = chunks * lanes * step + FOLD * (lanes - 1) / adds + CALL
-        scores, transposed = block_rows * vectors * inner, 0.0
+        scores, transposed = rows * vectors * inner, 0.0
     # Vectors of scores of a query, and instructions for each. Known edges leave some out.
-    moves = spec.limits_keys or spec.kv_length
     softmax = key_blocks * vectors if moves else -(-spec.keys // lanes)
     edges = min(1.0, (1.0 + schedule.block_q / schedule.block_k) / key_blocks) if moves else 0.0
     passes = EXPONENTIAL + PASSES + EDGE * edges + MASK * (spec.mask is not None)
@@ -146,27 +151,31 @@ def predicted(spec: Attention, target: Target, schedule: CpuAttention) -> Candid
     place, near = (core.first_read(n * LINE_BYTES * sum(lines)) for n in (pairs, 1))
     ways = ("packed" if packs else "first" for packs in (schedule.pack_k, schedule.pack_v))
     first = sum(n * per_event[f"{way}_{place}"] for n, way in zip(lines, ways, strict=True))
-    transfer = pairs * sum(lines) * line_cycles(target, pairs * LINE_BYTES * sum(lines))
+    # Nothing hides a transfer from beyond the second-level cache.
+    away = sum(lines) * (place != "l2")
+    transfer = away * line_cycles(target, pairs * LINE_BYTES * sum(lines))
     again = sum(lines) * per_event["b_l2" if near == "l2" else "b_far"]
-    # Queries are packed as A of a matmul is; lines of results are read, and written back.
+    # Queries are packed as A of a matmul is, and results are stored as those of a matmul.
     q, out = (spec.parameter(name).nbytes for name in ("q", "out"))
-    reads = {f"packed_a_runs_{core.first_read(q)}": 1.0 * pairs * rows}
-    for n in (q, out, out):
-        name = f"packed_a_first_{core.first_read(n)}"
-        reads[name] = reads.get(name, 0.0) + n / LINE_BYTES
+    reads = {
+        f"packed_a_first_{core.first_read(q)}": q / LINE_BYTES,
+        f"packed_a_runs_{core.first_read(q)}": 1.0 * pairs * rows,
+        f"out_runs_{core.first_read(out)}": 1.0 * pairs * rows,
+    }
     around = sum(n * per_event.get(name, 0.0) for name, n in reads.items())
-    # Buffers of a block of queries beyond the first-level cache are read and written again.
+    # Products read queries and scores as A of a matmul, and keep sums between blocks of keys.
     held = 4 * (block_rows * (spec.head + schedule.block_k + spec.out_head))
     beside = 4 * schedule.block_k * (spec.head + spec.out_head)
-    moved = spec.head * (key_blocks + 2) + key_blocks * (SCORE_ACCESSES * schedule.block_k)
-    moved += spec.out_head * (2 * key_blocks + 1)
-    spilled = count * block_rows * moved * 4 / LINE_BYTES * (held + beside > core.l1)
+    level = "far" if held > core.l2 else "l2"
+    row = (spec.head + schedule.block_k) * per_event[f"a_{level}"]
+    row += spec.out_head * (key_blocks > 1) * per_event[f"kept_{level}"]
+    spilled = pairs * rows * key_blocks * 4 / LINE_BYTES * row * (held + beside > core.l1)
     terms = {
-        "arithmetic": count * (key_blocks * scores + partial_blocks * values),
+        "arithmetic": pairs * (key_blocks * scores + partial_blocks * values),
         "issue": pairs * rows * (softmax * passes + key_blocks * per_block + ends) / adds,
         "packing": count * partial_blocks * (transposed + copies),
-        "sums": spilled * per_event["a_far" if held > core.l2 else "a_l2"],
-        "memory": around + pairs * first + transfer,
+        "sums": spilled,
+        "memory": around + pairs * (first + transfer),
         "b": (count - pairs) * again,
     }
     return Candidate(schedule=schedule, seconds=sum(terms.values()) / core.rates.clock, terms=terms)

@@ -53,17 +53,20 @@ EXPONENTIAL, ROW, FREE = 14, 40, (P.CONSTANT, P.VIEW)
 def predicted(
     spec: Elementwise | Rowwise, target: Target, schedule: Schedule
 ) -> Candidate[Schedule]:
-    """Predict the time of one thread with warm caches, from instructions and cache lines."""
+    """Predict the time of one thread with warm caches, from instructions and cache lines.
+    Instructions hide transfers of lines."""
     core = TargetCore(target=target)
     rows, columns = (spec.rows, spec.cols) if isinstance(spec, Rowwise) else (1, spec.elements)
     vectors = rows * -(-columns * spec.compute.itemsize // core.width)
     found = [step.primitive for step in steps(*spec.primitives()) if step.primitive not in FREE]
     smooth = sum(primitive in (P.EXP2, P.LOG2) for primitive in found)
     count = len(found) + (EXPONENTIAL - 1) * smooth + len(spec.outputs)
-    terms = {
-        "issue": (vectors * count + ROW * rows) / core.multiply_adds,
-        "memory": line_cycles(target, spec.bytes_moved) * spec.bytes_moved / LINE_BYTES,
-    }
+    issue = (vectors * count + ROW * rows) / core.multiply_adds
+    # Stores that are not non-temporal read the lines that they overwrite.
+    written = sum(p.nbytes for p in spec.parameters if p.role == "output")
+    again = 0 if getattr(schedule, "nontemporal", False) else written
+    transfer = line_cycles(target, spec.bytes_moved) * (spec.bytes_moved + again) / LINE_BYTES
+    terms = {"issue": issue, "memory": max(transfer - issue, 0.0)}
     return Candidate(schedule=schedule, seconds=sum(terms.values()) / core.rates.clock, terms=terms)
 
 
