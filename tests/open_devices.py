@@ -1,4 +1,4 @@
-"""Verification on devices that stay open, so that not every kernel starts a process of its own."""
+"""Verification on devices that stay open, so that kernels need no process each."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A small program that tests of the writer, the runtime and the commands take: an MLP with a
-residual and layer norm, as the front end would write it, and its answer in f64."""
+"""Small program for tests of the writer, the runtime and the commands: an MLP with a residual
+and layer norm, as the compiler would write it, and its results in f64."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SUM_AT = 1024
 def value(
     name: str, shape: tuple[int, ...], kind: PlaceKind, place: str = "", offset: int = 0
 ) -> Value:
-    """A packed f32 value; inputs, outputs and weights are called as their memories are."""
+    """Return a packed f32 value; inputs, outputs and weights have the names of their memories."""
     return Value(
         name=name,
         dtype=DType.F32,
@@ -55,7 +55,7 @@ def parameters(seed: int = 0) -> dict[str, Array]:
 
 
 def answer(x: Array, given: Mapping[str, Array]) -> Array:
-    """The MLP in f64."""
+    """Return the MLP's result in f64."""
     p = {name: array.astype(np.float64) for name, array in given.items()}
     h = x.astype(np.float64) @ p["w1"] + p["b1"]
     h = 0.5 * h * (1 + np.vectorize(math.erf)(h / math.sqrt(2)))
@@ -66,7 +66,7 @@ def answer(x: Array, given: Mapping[str, Array]) -> Array:
 
 
 def specs(packs: bool) -> dict[str, Spec]:
-    """The MLP's kernels by what they do; with `packs` they take packed weights."""
+    """Return the MLP's kernels by what they compute; with `packs` their weights are prepacked."""
     constant = (ConstantOperand.B,) if packs else ()
     return {
         "up": kgen.Matmul(
@@ -86,7 +86,7 @@ def specs(packs: bool) -> dict[str, Spec]:
 def mlp(
     target: str, given: Mapping[str, Array] | None = None
 ) -> tuple[Program, list[BuiltKernel], dict[str, Array]]:
-    """The program for a target, its kernels, and its weights by file."""
+    """Return the program for a target, its kernels, and its weights by file."""
     given = parameters() if given is None else given
     found = targets.find(target)
     kernels = {
@@ -130,7 +130,7 @@ def mlp(
 
 
 def mlp_bundle(*names: str, programs: tuple[str, ...] = ("main",)) -> kgen.Bundle:
-    """The MLP for several targets in one bundle, under each of these names."""
+    """Return a bundle of the MLP for several targets, once for each of these names."""
     made = [mlp(name) for name in names]
     return bundle.pack(
         [kernel for _, kernels, _ in made for kernel in kernels],
@@ -144,7 +144,7 @@ TIME, BATCH, UNITS, SIZE = 9, 2, 3, 2
 
 
 def gru_model() -> onnx.ModelProto:
-    """A GRU with an initial state `h`; its outputs are all states, and the last one."""
+    """Return a GRU with an initial state `h`; its outputs are all states, and the last one."""
     from tests.onnx_models import Maker
 
     m = Maker(opset=17)
@@ -155,14 +155,14 @@ def gru_model() -> onnx.ModelProto:
 
 
 def gru_bundle(target: str) -> kgen.Bundle:
-    """A GRU whose state `h` the next run goes on from: one output, and steps that repeat."""
+    """Return a GRU whose state `h` continues in the next run: one output, and steps that repeat."""
     model = gru_model()
     states = {"h": model.graph.output[1].name}
     return kgen.compile_model(model, [target], states=states).bundle
 
 
 def counted_bundle(target: str) -> kgen.Bundle:
-    """A program of two outputs whose sizes depend on data, with room for 3 elements each."""
+    """Return a program of two outputs whose sizes depend on data, with room for 3 elements each."""
     from onnx import TensorProto
 
     from tests.onnx_models import Maker
@@ -176,6 +176,6 @@ def counted_bundle(target: str) -> kgen.Bundle:
 
 
 def repeating(manifest: Manifest) -> Any:
-    """The JSON of a manifest as it is written: steps that repeat are listed once."""
+    """Return the JSON of a manifest as it is written, with repeated steps listed once."""
     programs = tuple(map(with_repeats, manifest.programs))
     return json.loads(json.dumps(to_json(dataclasses.replace(manifest, programs=programs))))

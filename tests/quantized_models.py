@@ -13,7 +13,7 @@ from tests.onnx_models import Array, Maker
 
 
 class Quantizer(Maker):
-    """A model with quantised weights and activations."""
+    """Builder of a model with quantised weights and activations."""
 
     #: Type and zero point of activations in front of a Relu and behind one.
     def __init__(
@@ -30,14 +30,14 @@ class Quantizer(Maker):
         return str(self.add(operator, *inputs, domain="com.microsoft", **attributes))
 
     def qdq(self, x: str, scale: float, above: int) -> str:
-        """Quantise and dequantise; the zero point is so far above the least number."""
+        """Quantise and dequantise; the zero point is `above` the least number."""
         step, zero = self.constant(scale), self.zero(above)
         return str(
             self.add("DequantizeLinear", self.add("QuantizeLinear", x, step, zero), step, zero)
         )
 
     def numbers(self, *shape: int, axis: int = 0) -> tuple[Array, Array]:
-        """Weights of s8, with a scale for each element of an axis."""
+        """Return s8 weights with a scale for each element of an axis."""
         weights = self.rng.standard_normal(shape)
         others = tuple(i for i in range(len(shape)) if i != axis)
         scales = np.abs(weights).max(axis=others, keepdims=True) / 127
@@ -65,7 +65,8 @@ class Quantizer(Maker):
 
 
 def qdq_mlp(dtype: type[np.integer[Any]] = np.uint8) -> onnx.ModelProto:
-    """Two layers: transposed weights with a scale for each output, and weights with one scale."""
+    """Return two layers: transposed weights with a scale for each output, and weights with one
+    scale."""
     m = Quantizer(dtype)
     x = m.qdq(m.input("x", (5, 33)), 0.03, 125)
     w = m.add("Transpose", m.weights(20, 33))
@@ -77,7 +78,8 @@ def qdq_mlp(dtype: type[np.integer[Any]] = np.uint8) -> onnx.ModelProto:
 
 
 def qdq_cnn(dtype: type[np.integer[Any]] = np.uint8) -> onnx.ModelProto:
-    """Conv, MaxPool, a residual block with a convolution by channel, GlobalAveragePool, Gemm."""
+    """Return Conv, MaxPool, a residual block with a depthwise convolution, GlobalAveragePool,
+    Gemm."""
     m = Quantizer(dtype)
     x = m.conv(
         m.qdq(m.input("x", (1, 3, 9, 9)), 0.03, 125), 8, 3, 3, 3, strides=[2, 2], pads=[1] * 4
@@ -93,7 +95,8 @@ def qdq_cnn(dtype: type[np.integer[Any]] = np.uint8) -> onnx.ModelProto:
 
 
 def qdq_mobile(dtype: type[np.integer[Any]] = np.uint8) -> onnx.ModelProto:
-    """A residual block: expansion, convolution by channel, squeeze and excitation, projection."""
+    """Return a residual block: expansion, depthwise convolution, squeeze and excitation,
+    projection."""
     m = Quantizer(dtype)
 
     def hard_swish(x: str) -> str:
@@ -148,7 +151,7 @@ def dynamic_linear(m: Quantizer, x: str, inputs: int, outputs: int, zero: int = 
 
 
 def dynamic_transformer() -> onnx.ModelProto:
-    """A layer with two heads; the last weights have a zero point."""
+    """Return a layer with two heads; the last weights have a zero point."""
     m, (rows, wide, heads) = Quantizer(), (6, 16, 2)
     x = m.input("x", (1, rows, wide))
 
@@ -171,10 +174,8 @@ def dynamic_transformer() -> onnx.ModelProto:
 
 
 def qdq_16_bits(dtype: type[np.integer[Any]] = np.uint16) -> onnx.ModelProto:
-    """A layer with activations of 16 bits, of which some are beyond the limits, and weights of s8.
-
-    Gather and Transpose move the quantised numbers.
-    """
+    """Return a layer with 16-bit activations, some beyond the limits, and s8 weights. Gather and
+    Transpose move the quantised numbers."""
     m = Quantizer(dtype, opset=21)
     scale, zero = m.constant(4e-5), m.zero(33000)
     q = m.add("QuantizeLinear", m.input("x", (5, 24)), scale, zero)
@@ -186,7 +187,7 @@ def qdq_16_bits(dtype: type[np.integer[Any]] = np.uint16) -> onnx.ModelProto:
 
 
 def qdq_float8(kind: int = T.FLOAT8E4M3FN) -> onnx.ModelProto:
-    """A convolution and a product with activations and weights of 8-bit floats."""
+    """Return a convolution and a product with activations and weights of 8-bit floats."""
     m = Quantizer(opset=21)
     dtype = helper.tensor_dtype_to_np_dtype(kind)
 
@@ -205,7 +206,7 @@ def qdq_float8(kind: int = T.FLOAT8E4M3FN) -> onnx.ModelProto:
 
 
 def matmul_nbits() -> onnx.ModelProto:
-    """A layer with weights of 4 bits in blocks of 16, with zero points."""
+    """Return a layer with 4-bit weights in blocks of 16, with zero points."""
     m, (n, k, block) = Quantizer(), (6, 40, 16)
     blocks = -(-k // block)
     given = (

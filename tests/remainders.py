@@ -23,7 +23,7 @@ SPECIAL = (
 
 
 def pairs(dtype: Any, subnormal: bool = True) -> tuple[Values, Values]:
-    """Special values, then quotients from 1 to the largest that the type has."""
+    """Return special values, then quotients from 1 to the largest of the type."""
     rng = np.random.default_rng(0)
     top = 120 if dtype == np.float32 else 1000
     size = 400
@@ -42,7 +42,7 @@ def pairs(dtype: Any, subnormal: bool = True) -> tuple[Values, Values]:
 
 
 def expected(x: float, y: float) -> dict[str, float]:
-    """The three functions of two floats, in exact arithmetic and rounded once by the caller."""
+    """Return the three functions of two floats in exact arithmetic; the caller rounds once."""
     if y == 0 or math.isnan(x) or math.isnan(y) or math.isinf(x):
         by_zero = float(np.divide(x, np.float64(y))) if y == 0 else NAN
         return {"cut": NAN, "out": NAN, "down": by_zero}
@@ -60,7 +60,7 @@ def expected(x: float, y: float) -> dict[str, float]:
 
 
 def check(x: Values, y: Values, found: dict[str, Values], flushes: bool = False) -> None:
-    """fmod is exact, % rounded once, // exact below 2^21 and otherwise to 4 ulp."""
+    """Check that fmod is exact, % rounded once, and // exact below 2^21, otherwise within 4 ulp."""
     with np.errstate(all="ignore"):
         rows = [expected(float(a), float(b)) for a, b in zip(x, y, strict=True)]
         wanted = {name: np.array([row[name] for row in rows]).astype(x.dtype) for name in rows[0]}

@@ -1,4 +1,4 @@
-"""Specs that many tests take."""
+"""Specs that many tests use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def softmax_of(
     out_dtype: DType | str | None = None,
     log: bool = False,
 ) -> Rowwise:
-    """Softmax, or its logarithm, of each row."""
+    """Return softmax or log-softmax of each row."""
     return Rowwise(
         expression="log_softmax(x)" if log else "softmax(x)",
         shapes=((rows, cols),),

@@ -1,8 +1,6 @@
-"""The support table's lines as small specs: each operation, type, layout and kind of edge.
-
-They come from the table itself and from the registries of functions, views and steps: what is new
-there is here. Where a type lacks a function, the spec says so, and the line is left out.
-"""
+"""Lines of the support table as small specs: each operation, type, layout and kind of edge. They
+come from the table and from the registries of functions, views and steps, so new entries appear
+here. If a type does not support a function, the spec raises an error, and the line is left out."""
 
 from __future__ import annotations
 
@@ -59,9 +57,9 @@ def types(row: Row, op: str) -> list[DType]:
 
 
 def products(row: Row) -> Iterator[Spec]:
-    """Each type in each layout, with remainders: plain, with every step behind the sums, with
-    batches that share B, and with rows that are not packed, of all types of output by turns. Whole
-    tiles and narrow products; other ways to multiply f32, and narrower types of B."""
+    """Yield each type in each layout with remainders: plain, with every epilogue step, with
+    batches that share B, and with padded rows; output types alternate. Then whole tiles, narrow
+    products, other ways to multiply f32, and narrower types of B."""
     turns = cycle(DType)
     others = ((OTHERS[i % 4], tuple(Layout)[(i + i // 4) % 4]) for i in count())
     for dtype in types(row, "matmul"):
@@ -101,7 +99,7 @@ def convolutions(row: Row) -> Iterator[Spec]:
 
 
 def attentions(row: Row) -> Iterator[Spec]:
-    """No side is a whole number of tiles, and each field is in one of the specs."""
+    """Yield attention whose sizes are no multiples of tiles; each field is in one of the specs."""
     for dtype in types(row, "attention"):
         yield attention(5, 37, 24, heads=4, kv_heads=2, dtype=dtype, lse=True, **BOTTOM)
         yield attention(3, 20, 40, out=16, dtype=dtype, window=7, softcap=2.0, kv_length=True)
@@ -110,7 +108,7 @@ def attentions(row: Row) -> Iterator[Spec]:
 
 
 def epilogues(row: Row) -> Iterator[Spec]:
-    """Every step that a product may end in, a few in a row."""
+    """Yield every step of an epilogue, several in one spec."""
     dtypes = types(row, "matmul")
     steps = [step for step in steps_known() if step not in tuple(Epilogue)]
     for dtype, chain in zip(dtypes, _parts(steps, len(dtypes)), strict=True):
@@ -120,7 +118,7 @@ def epilogues(row: Row) -> Iterator[Spec]:
 
 
 def elements(row: Row) -> Iterator[Spec]:
-    """Each function of elements, several to a kernel, each an output of its own; each type."""
+    """Yield each element-wise function, several in a kernel with an output each, and each type."""
     found = [function for function in functions().values() if not function.rowwise]
     some = -(-len(found) // TYPES_APART)
     shapes = cycle(ELEMENTS)
@@ -133,7 +131,7 @@ def elements(row: Row) -> Iterator[Spec]:
 
 
 def conversions(row: Row) -> Iterator[Spec]:
-    """Each type to each."""
+    """Yield conversions from each type to each."""
     dtypes = types(row, "elementwise")
     for dtype, part in product(dtypes, _parts(dtypes, -(-len(dtypes) // MOST_OUTPUTS))):
         formula = "; ".join(f"o{i} = x" for i in range(len(part)))
@@ -141,7 +139,7 @@ def conversions(row: Row) -> Iterator[Spec]:
 
 
 def views(row: Row) -> Iterator[Spec]:
-    """Each view, and each type."""
+    """Yield each view, and each type."""
     found = product(enumerate(types(row, "elementwise")), enumerate(VIEWS.values()))
     for (turn, dtype), (number, view) in found:
         if (turn + number) % TYPES_APART:
@@ -155,8 +153,8 @@ def views(row: Row) -> Iterator[Spec]:
 
 
 def rows(row: Row) -> Iterator[Spec]:
-    """Each function of rows, and each type; contiguous, interleaved and long rows by turns. Rows of
-    s64 are folded in f32, beside an input of that type."""
+    """Yield each row-wise function, and each type; rows are contiguous, interleaved and long in
+    turn. Rows of s64 need a float input, and are reduced in f32."""
     found = [function for function in functions().values() if function.rowwise]
     for turn, dtype in enumerate(types(row, "rowwise")):
         for number, function in enumerate(found):
@@ -180,7 +178,7 @@ LINES: Mapping[str, Callable[[Row], Iterator[Spec]]] = {
 
 
 def _built(spec: type[S], **fields: Any) -> Iterator[S]:
-    """The spec, unless there is none of these types."""
+    """Return the spec, or nothing if it has a type of another target."""
     try:
         yield spec(**fields)
     except SpecError:
@@ -192,8 +190,8 @@ def _element(expression: str, dtype: DType, shapes: Shapes) -> Elementwise:
 
 
 def _alike(found: Iterable[ScalarFunction], dtype: DType) -> Iterator[Sequence[str]]:
-    """Calls that make one kernel: those that have the same inputs, give truths or numbers, and are
-    exact or not, so that they are computed as each alone."""
+    """Return groups of calls that make one kernel: calls of a group share inputs, and agree in
+    whether they give bool and are exact, so each is computed as in a kernel of its own."""
     alike: dict[object, list[str]] = {}
     for function in found:
         try:

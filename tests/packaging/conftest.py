@@ -14,7 +14,7 @@ from tests import needs
 
 @pytest.fixture(scope="session")
 def distributions(folder: Path) -> Mapping[str, Path]:
-    """The runtime's wheels by platform, and its sdist."""
+    """Return the runtime's wheels by platform, and its sdist."""
     needs.module("ziglang")
     made = folder / "distributions"
     with (folder / "distributions.lock").open("w") as lock:

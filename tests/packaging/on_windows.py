@@ -35,7 +35,7 @@ def close(found: Any, expected: Any) -> None:
 
 
 def message(call: Callable[[], object], kind: type[Exception] = KgenError) -> str:
-    """The one line of an error that a call has to raise."""
+    """Return the line of the error that a call must raise."""
     try:
         call()
     except kind as error:
@@ -69,7 +69,7 @@ def a_kernel() -> None:
 
 
 def a_packed_matrix() -> None:
-    """A kernel with a prepacked B, and one whose B the bundle holds."""
+    """Run a kernel with a prepacked B, and one with a stored B."""
     with load("packed.kgen") as kernels:
         close(kernels.matmul(A, kernels.matmul.pack(B)), PRODUCT)
     with load("stored.kgen") as kernels:
@@ -77,7 +77,7 @@ def a_packed_matrix() -> None:
 
 
 def a_program() -> None:
-    """A model whose weights the file holds, and its profile."""
+    """Run and profile a model with mapped weights."""
     with load("encoder.kgen") as kernels:
         hidden = kernels.program.run(ENCODER)
         assert [f"{x:.3f}" for x in hidden[0, 0, :3]] == ["-0.382", "0.312", "-0.569"]
@@ -86,7 +86,7 @@ def a_program() -> None:
 
 
 def a_session() -> None:
-    """States of two sessions, which do not see each other."""
+    """States of two sessions are independent."""
     with load("total.kgen") as kernels:
         one, other = kernels.program.session(), kernels.program.session()
         assert [one.run(x=ONES)[1, 3] for _ in range(3)] == [1, 2, 3]
@@ -98,7 +98,7 @@ def a_session() -> None:
 
 
 def threads() -> None:
-    """Threads that call one kernel, which has workers: the bits of one thread."""
+    """Several threads call one kernel with workers, and get the results of one thread."""
     with load(num_threads=1) as kernels:
         expected = kernels.matmul(A, B).tobytes()
     with load(num_threads=3) as kernels:
@@ -125,7 +125,7 @@ def the_number_of_threads() -> None:
 
 
 def errors() -> None:
-    """Files that are missing, damaged, cut, empty or folders, and wrong arguments."""
+    """Files that are missing, damaged, cut, empty or folders, and wrong arguments, raise errors."""
     assert "missing.kgen" in message(lambda: load("missing.kgen"))
     assert "folder" in message(lambda: load("C:\\folder\\missing.kgen"))
     data = Path("matmul.kgen").read_bytes()
@@ -145,7 +145,8 @@ def errors() -> None:
 
 
 def names_of_files() -> None:
-    """Letters beyond ASCII, blanks, both separators, an absolute name; bytes, and an open file."""
+    """Paths may have non-ASCII letters, blanks, both separators, and be absolute, bytes, or an
+    open file."""
     folder = Path("Größe Δ 模型 🙂")
     folder.mkdir()
     data = Path("matmul.kgen").read_bytes()
@@ -166,7 +167,7 @@ def weights_beside_the_bundle() -> None:
 
 
 def a_file_that_goes() -> None:
-    """A bundle in use may be removed or not, and computes the same. Closed, it can be replaced."""
+    """A bundle in use that may be removed computes the same; after closing it can be replaced."""
     data = Path("encoder.kgen").read_bytes()
     path = Path("going.kgen")
     path.write_bytes(data)
@@ -183,13 +184,13 @@ def a_file_that_goes() -> None:
 
 
 def hidden_features() -> None:
-    """The environment that Python changes before the first load is the one that libkgen reads."""
+    """libkgen reads the environment that Python changed before the first load."""
     os.environ["KGEN_DISABLE_CPU_FEATURES"] = "avx2"
     assert "avx2" in message(load)
 
 
 def verdict(data: bytes) -> str:
-    """Class and message of the reader's error; "" if it accepts a bundle."""
+    """Return class and message of the reader's error; "" if it accepts a bundle."""
     try:
         BundleFile(data).close()
     except KgenError as error:
@@ -198,7 +199,7 @@ def verdict(data: bytes) -> str:
 
 
 def verdicts() -> None:
-    """The verdict on each bundle of the file `pack`, one a line."""
+    """Print the verdict on each bundle of the file `pack`, one per line."""
     data = Path("pack").read_bytes()
     at, found = 0, []
     while at < len(data):

@@ -1,4 +1,4 @@
-"""The rules that keep the halves apart: who may import whom."""
+"""Import rules between packages, and no arithmetic in templates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CODEGEN, RUNTIME = ROOT / "codegen", ROOT / "runtime"
 
 
 def imports(path: Path) -> Iterator[str]:
-    """Every module that a file imports, inside functions too."""
+    """Return every module that a file imports, also inside functions."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -66,7 +66,7 @@ def test_families_do_not_import_each_other(folder: str) -> None:
 
 
 def test_templates_do_no_arithmetic_on_architecture_names() -> None:
-    """Templates ask for features; an architecture's name only stands in a header."""
+    """Templates test features; an architecture's name occurs only in a header."""
     for path in sorted((ROOT / "templates").rglob("*.j2")):
         for number, line in enumerate(path.read_text().splitlines(), 1):
             statement = "<%" in line and "target.arch" in line
@@ -79,7 +79,7 @@ MATHEMATICAL = {"abs", "float", "int", "max", "min", "round", "sum"}
 
 
 def arithmetic(text: str) -> list[int]:
-    """The lines of a template that compute; a literal may be negative."""
+    """Return the lines of a template that compute; a literal may be negative."""
     found = []
     for node in _environment().parse(text).find_all((*ARITHMETIC, nodes.Neg, nodes.Filter)):
         literal = isinstance(node, nodes.Neg) and isinstance(node.node, nodes.Const)
@@ -90,14 +90,14 @@ def arithmetic(text: str) -> list[int]:
 
 
 def test_templates_do_no_arithmetic() -> None:
-    """Integers come from plans, where tests reach them."""
+    """Integers come from plans, which tests reach."""
     assert arithmetic("${ a + b }\n${ -1 }\n<% set x = -a %>\n${ a|sum }\n${ a|join }") == [1, 3, 4]
     for path in sorted((ROOT / "templates").rglob("*.j2")):
         assert not arithmetic(path.read_text()), path.relative_to(ROOT)
 
 
 def modules(root: Path) -> dict[str, Path]:
-    """The modules under a source root by name; a package stands for its `__init__`."""
+    """Return the modules under a source root by name; a package stands for its `__init__`."""
     return {
         ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): path
         for path in root.rglob("*.py")
@@ -136,8 +136,8 @@ def test_cycles_are_found() -> None:
 
 @pytest.mark.parametrize("root", [CODEGEN, RUNTIME], ids=lambda root: root.name)
 def test_no_module_imports_itself_through_others(root: Path) -> None:
-    """Whether at the top, inside functions or for types only: whoever reads a module can read
-    what it stands on first."""
+    """Imports at the top, inside functions and for types count, so a reader can start with the
+    imported modules."""
     known = modules(root)
     graph = {name: imported_modules(path, set(known)) - {name} for name, path in known.items()}
     assert cycles(graph) == []

@@ -67,7 +67,7 @@ def test_paths_inside_another_are_left_out() -> None:
 def test_untracked_files_belong_to_the_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Commits since the base, the working tree, and files that git does not know yet."""
+    """Changes are commits since the base, the working tree, and untracked files."""
 
     def git(*words: str) -> None:
         who = ["-c", "user.name=a", "-c", "user.email=a@b"]

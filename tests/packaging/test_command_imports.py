@@ -1,4 +1,4 @@
-"""Commands import what they use: how long they take to start is mostly that."""
+"""Each command imports only what it uses, because imports are most of its start-up time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PRODUCT = ("--shape", "64x64x64")
 
 
 def loaded(folder: Path, *arguments: str, status: int = 0) -> set[str]:
-    """Return the modules of that list that a process has loaded at the end of a command."""
+    """Return the listed modules that a process has loaded at the end of a command."""
     program = (
         "import sys\n"
         "from kgen.cli.main import main\n"
@@ -72,7 +72,7 @@ def test_a_wrong_target_imports_no_tools(tmp_path: Path) -> None:
 
 
 def test_inspect_reads_and_no_more(tmp_path: Path) -> None:
-    """The listing names formulas, which specs know; other forms load no spec."""
+    """The listing loads specs, for names of formulas; other forms of the command load none."""
     assert loaded(tmp_path, "build", *PRODUCT, "--target", "vulkan1.3", "-o", "x.kgen")
     for arguments in ((), ("--source", "vulkan1.3"), ("--json",)):
         found = loaded(tmp_path, "inspect", "x.kgen", *arguments)

@@ -63,7 +63,7 @@ def test_a_block_is_well_formed(block: Block) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
 def test_a_saved_program_is_run(document: Path) -> None:
-    """Every block of code that the page saves is named by a command, or included, below it."""
+    """A command below each saved block of code names its file, or includes it."""
     saved: set[str] = set()
     for block in blocks(document):
         if block.language in CODE and block.file:
@@ -75,7 +75,7 @@ def test_a_saved_program_is_run(document: Path) -> None:
 
 
 def check_words(command: list[str], *, is_run: bool) -> None:
-    """A command's program and its arguments."""
+    """Check a command's program and its arguments."""
     assert command and (command[0] in PROGRAMS or command[0][:2] == "./" or not is_run), command
     if command[0] == "kgen":
         assert command[1] in dict(COMMANDS)
@@ -97,15 +97,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def printed(text: str) -> str:
-    """Without line breaks, lengths of rules and times, which differ."""
+    """Return the text without line breaks, lengths of rules and times, which differ."""
     return " ".join(re.sub(r"\d+\.\d+ s\b|-{3,}", "#", text).split())
 
 
 def run_command(command: str, expected: str, folder: Path, missing: list[str]) -> Path:
-    """Run a command of a shell block; the folder that the next command runs in.
-
-    What the command needs and this machine lacks is added to `missing`.
-    """
+    """Run a command of a shell block; return the folder in which the next command runs.
+    Requirements of the command that this machine lacks are added to `missing`."""
     if command.startswith("cd "):
         return folder / command[3:]
     program = words(command)[0]

@@ -15,12 +15,12 @@ _HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 
 
 def links(text: str) -> list[str]:
-    """Relative links outside of code blocks."""
+    """Return relative links outside of code blocks."""
     return [link for link in _LINK.findall(_CODE.sub("", text)) if "://" not in link]
 
 
 def anchors(text: str) -> set[str]:
-    """Names that GitHub gives to headings."""
+    """Return the names that GitHub gives to headings."""
     titles = (re.sub(r"[^\w\- ]", "", title.lower()) for title in _HEADING.findall(text))
     return {title.replace(" ", "-") for title in titles}
 

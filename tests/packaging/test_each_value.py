@@ -1,4 +1,4 @@
-"""Which cases a pass over another CPU takes."""
+"""Cases that a test run for another CPU selects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examples run as they stand, in a folder with nothing but their models; README has two."""
+"""Examples run unchanged, in a folder with only their models; README contains two of them."""
 
 from __future__ import annotations
 

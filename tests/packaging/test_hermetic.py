@@ -1,4 +1,4 @@
-"""Tests do not depend on the CPU of the machine: no file of theirs asks for it but these."""
+"""Tests do not depend on the CPU of the machine: only the listed files query it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_no_test_asks_for_the_cpu_of_this_machine() -> None:
 
 
 def others() -> Iterator[tuple[str, str]]:
-    """Name and text of each file that may not ask."""
+    """Yield name and text of each file that must not query the CPU."""
     for path in sorted(TESTS.rglob("*.py")):
         name = path.relative_to(TESTS).as_posix()
         if not name.startswith(MAY_ASK) and path != Path(__file__):
@@ -75,6 +75,6 @@ def test_a_test_that_asks_is_found(line: str) -> None:
 
 
 def test_a_cpu_of_its_own_is_what_a_test_of_the_host_uses() -> None:
-    """Files that may ask because they replace the CPU do replace it."""
+    """Files that may query the CPU because they replace it do replace it."""
     for name in MAY_ASK[-5:]:
         assert "fake_cpu: FakeCpu" in (TESTS / name).read_text()

@@ -1,4 +1,4 @@
-"""Importing the runtime is light: no numpy, no driver, no build tools until they are needed."""
+"""Importing the runtime loads no numpy, driver or build tool before it is needed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HEAVY = ("numpy", "jinja2", "llvmlite", "vulkan", "cuda", "ml_dtypes", "kgen")
 
 
 def loaded(code: str) -> set[str]:
-    """Which heavy packages a fresh interpreter holds after running the code."""
+    """Return the heavy packages that a new interpreter has loaded after running the code."""
     report = f"{code}\nimport sys\nprint(*(m for m in {HEAVY!r} if m in sys.modules))"
     done = subprocess.run(
         [sys.executable, "-c", report], capture_output=True, text=True, check=True, cwd=RUNTIME

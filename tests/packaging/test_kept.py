@@ -1,4 +1,4 @@
-"""Results in files are those of the same input and of no other."""
+"""Results shared by files belong to the same input."""
 
 from __future__ import annotations
 

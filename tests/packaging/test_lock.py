@@ -28,7 +28,7 @@ OURS = {found["name"]: found for found in map(project, (ROOT, ROOT / "runtime"))
 
 
 def required(name: str, extras: set[str]) -> Iterator[Requirement]:
-    """Requirements of one of the two distributions, through extras that name extras."""
+    """Return the requirements of a distribution, through extras that name extras."""
     found = OURS[name]
     lists = [found["dependencies"], *(found["optional-dependencies"][extra] for extra in extras)]
     for requirement in map(Requirement, itertools.chain(*lists)):
@@ -47,7 +47,7 @@ def test_every_package_of_development_is_locked_as_allowed() -> None:
 
 
 def test_every_line_is_a_version_or_a_hash() -> None:
-    """No address: where packages come from is the machine's choice."""
+    """No line has an address: the machine decides where packages come from."""
     for line in LOCK.splitlines():
         if not line.startswith("#"):
             assert re.fullmatch(

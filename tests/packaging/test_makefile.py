@@ -1,4 +1,4 @@
-"""Commands of the Makefile: what they start, and in which environment."""
+"""Commands of the Makefile: the programs that they start, and their environment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def commands(*words: str) -> list[str]:
-    """Command lines of `make WORDS`, each on one line."""
+    """Return the command lines of `make WORDS`, each on one line."""
     done = subprocess.run(
         ["make", "--dry-run", "--always-make", *words], cwd=ROOT, capture_output=True, text=True
     )
@@ -70,7 +70,8 @@ def test_the_demo_installs_little() -> None:
 
 
 def test_a_silent_command_gets_lines(tmp_path: Path) -> None:
-    """A line after every interval, until the command ends: this one waits for the third."""
+    """A line is printed after every interval until the command ends; this one waits for the
+    third."""
     said, told = list[str](), tmp_path / "told"
     wait = f"while [ ! -e {told} ]; do sleep 0.01; done; exit 3"
 

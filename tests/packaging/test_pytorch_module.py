@@ -1,4 +1,4 @@
-"""examples/pytorch_module.py: its module of PyTorch runs."""
+"""examples/pytorch_module.py runs."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ DATA = ROOT / "tests" / "data"
 def test_an_exported_module_runs(
     exporter: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The module as PyTorch 2.15 exported it, and what that computes: the lines of the example that
-    need no PyTorch."""
+    """The lines of the example that need no PyTorch run on a module that PyTorch 2.15 exported,
+    with its result."""
     shutil.copy(DATA / f"module_{exporter}.onnx", tmp_path / "module.onnx")
     monkeypatch.chdir(tmp_path)
     scope: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""The wheel of the runtime alone: small, numpy is all it needs, and it runs a bundle."""
+"""The runtime's wheel is small, needs only numpy, and runs a bundle."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ print(kgen_runtime.__file__)
 
 @pytest.fixture
 def wheel(distributions: Mapping[str, Path]) -> Path:
-    """The wheel for this machine."""
+    """Return the wheel for this machine."""
     platform = f"manylinux_2_17_{os.uname().machine}"
     if platform not in distributions:
         pytest.skip(f"no wheel is for {os.uname().machine}")
@@ -76,7 +76,7 @@ def test_it_asks_for_numpy_alone(wheel: Path) -> None:
 
 
 def test_it_runs_a_bundle_in_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
-    """Installed by pip, which accepts the tag."""
+    """Pip installs the wheel, so it accepts the tag."""
     a, b = (np.random.default_rng(0).standard_normal(s).astype("f") for s in ((3, 13), (13, 21)))
     spec = kgen.Matmul(m=3, n=21, k=13, dtype="f32", constant=("b",))
     bundle = kgen.build(spec, ["x86-64", "aarch64-neon"], constants={"b": b})

@@ -1,4 +1,4 @@
-"""Installing the runtime from source: libkgen is compiled by the machine's compiler, or by zig."""
+"""Installation of the runtime from source: the machine's compiler or zig compiles libkgen."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ print(getattr(hatchling.build, function)(*words))
 
 @pytest.fixture
 def source(distributions: Mapping[str, Path], tmp_path: Path) -> Path:
-    """The unpacked sdist."""
+    """Return the unpacked sdist."""
     with tarfile.open(distributions["sdist"]) as archive:
         archive.extractall(tmp_path / "sdist")
     (found,) = (tmp_path / "sdist").iterdir()
@@ -52,7 +52,7 @@ def backend(
 
 
 def test_the_sdist_holds_every_file_of_the_runtime(source: Path) -> None:
-    """Files, not links: what a link leads to is not in it."""
+    """The sdist has regular files, because a link's target would be missing."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "."],
         cwd=RUNTIME,
@@ -67,7 +67,7 @@ def test_the_sdist_holds_every_file_of_the_runtime(source: Path) -> None:
 
 
 def test_pip_installs_the_sdist(distributions: Mapping[str, Path], tmp_path: Path) -> None:
-    """Compiled by `cc`, for this machine alone."""
+    """`cc` compiles libkgen, for this machine alone."""
     needs.program("cc", "gcc")
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
     command += ["--no-build-isolation", "--target", str(tmp_path / "site")]
@@ -87,7 +87,7 @@ def test_an_editable_installation_compiles_into_the_checkout(source: Path, tmp_p
 
 
 def test_without_a_compiler_zig_is_used(source: Path, tmp_path: Path) -> None:
-    """The build backend asks pip for it."""
+    """The build backend requests zig from pip."""
     empty = {"PATH": str(tmp_path)}
     question = "get_requires_for_build_wheel"
     asked = backend(source, question, **empty).stdout

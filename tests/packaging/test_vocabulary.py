@@ -1,4 +1,4 @@
-"""Each concept has one name (docs/reference/glossary.md); names that were given up stay away."""
+"""Each concept has one name (docs/reference/glossary.md); abandoned names do not return."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two wheels beside each other: every module, no file twice, kernels from where they lie."""
+"""Both wheels together have every module, and no file twice; kernels build after installation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The runtime's and the full one."""
+    """Return the runtime's wheel and the full one."""
     made = list[Path]()
     for source in (ROOT / "runtime", ROOT):
         folder = tmp_path_factory.mktemp("wheel")
@@ -44,7 +44,7 @@ def unpacked(wheels: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 def test_no_file_is_in_both_wheels(wheels: list[Path]) -> None:
-    """Else removing one distribution would break the other."""
+    """Otherwise, removing one distribution would break the other."""
     runtime, full = (set(zipfile.ZipFile(wheel).namelist()) for wheel in wheels)
     assert not runtime & full
     assert {name.partition("/")[0] for name in full} == {"kgen", "kgen_kernels-0.1.0.dist-info"}
@@ -62,7 +62,7 @@ def test_wheels_carry_the_licence_and_say_what_they_are_for(wheels: list[Path]) 
 
 
 def test_the_full_wheel_holds_no_machine_code(wheels: list[Path]) -> None:
-    """Its tag says that it suits every machine."""
+    """Its tag fits every machine."""
     with zipfile.ZipFile(wheels[1]) as archive:
         assert not [n for n in archive.namelist() if archive.read(n).startswith(b"\x7fELF")]
     assert wheels[1].name.endswith("-py3-none-any.whl")
@@ -99,7 +99,7 @@ def test_it_builds_from_its_own_templates(unpacked: Path, tmp_path: Path) -> Non
 def test_the_first_example_of_the_readme_needs_no_other_extra(
     unpacked: Path, tmp_path: Path
 ) -> None:
-    """In an environment that holds what the extras before the example require, and no more."""
+    """The environment has only what the extras before the example require."""
     before, code = (ROOT / "README.md").read_text().split("```python\n", 1)
     (extras,) = re.findall(r"pip install \./runtime '\.\[([\w,]+)\]'", before)
     venv.create(tmp_path / "env", with_pip=False)
@@ -120,7 +120,8 @@ def test_the_first_example_of_the_readme_needs_no_other_extra(
 
 
 def installed(name: str, extras: set[str], wheels: Path) -> Iterator[Path]:
-    """Files and folders of the installed packages that a distribution requires with its extras."""
+    """Return files and folders of the installed packages that a distribution requires with its
+    extras."""
     queue, seen = [(name, frozenset(extras))], set[tuple[str, frozenset[str]]]()
     while queue:
         if (found := queue.pop()) in seen:

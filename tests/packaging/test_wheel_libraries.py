@@ -1,5 +1,6 @@
-"""libkgen in each wheel of the runtime: for the system of the tag, with no library but the
-system's, the same bytes each time. It is executed where a loader or an emulator is there."""
+"""libkgen in each wheel of the runtime: built for the system of the tag, linked only to the
+system's libraries, with the same bytes each time; executed if a loader or an emulator is
+installed."""
 
 from __future__ import annotations
 
@@ -38,14 +39,14 @@ pytestmark = pytest.mark.slow
 
 
 def library(wheel: Path) -> tuple[str, bytes]:
-    """File name and bytes of libkgen."""
+    """Return file name and bytes of libkgen."""
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (n for n in archive.namelist() if re.search(r"/native/(lib)?kgen\.", n))
         return name.rpartition("/")[2], archive.read(name)
 
 
 def declared() -> set[str]:
-    """Functions that the headers of runtime/c export."""
+    """Return the functions that the headers of runtime/c export."""
     text = "".join(path.read_text() for path in build_libkgen.SOURCES.glob("*.h"))
     found = set(re.findall(r"^KGEN_API [^;(]*?(kgen_\w+)\(", text, re.MULTILINE))
     assert len(found) > 50
@@ -111,7 +112,8 @@ def test_windows(distributions: Mapping[str, Path]) -> None:
 
 
 def test_the_sdist_makes_the_same_wheels(distributions: Mapping[str, Path], tmp_path: Path) -> None:
-    """In another folder, byte by byte; one wheel of each format of libraries."""
+    """Wheels built in another folder have the same bytes; one wheel for each format of
+    libraries."""
     with tarfile.open(distributions["sdist"]) as archive:
         archive.extractall(tmp_path)
     (source,) = tmp_path.iterdir()
@@ -128,7 +130,7 @@ def test_a_c_program_runs_with_it(
     tmp_path: Path,
     request: pytest.FixtureRequest,
 ) -> None:
-    """The example of the documents, linked with the library of a wheel."""
+    """The documents' example is linked with the library of a wheel."""
     if platform == "win_amd64":
         wine: Wine = request.getfixturevalue("wine")
     else:
@@ -154,7 +156,7 @@ def test_a_c_program_runs_with_it(
 
 
 def loader(platform: str) -> list[str]:
-    """Words before a program of a platform. The test skips where it cannot be run."""
+    """Return the words before a program of a platform. Skip the test if it cannot run."""
     if platform.endswith("aarch64"):
         libraries = Path("/usr/aarch64-linux-gnu")
         needs.program("qemu-aarch64", "qemu-user")

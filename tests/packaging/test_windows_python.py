@@ -40,7 +40,7 @@ class Python:
             archive.extractall(folder / "site")
 
     def run(self, *checks: str) -> list[str]:
-        """Run checks of on_windows.py. Return the names of those that hold."""
+        """Run checks of on_windows.py. Return the names of checks that hold."""
         # This Python reads no PYTHONPATH, and does not search the folder of a program.
         start = "import runpy, sys; sys.path.insert(0, 'site'); sys.argv.pop(0); runpy.run_path"
         words = [self.program, "-c", f"{start}(sys.argv[0], run_name='__main__')", PROGRAM]
@@ -55,7 +55,7 @@ def python(wine: Wine, distributions: Mapping[str, Path], tmp_path: Path) -> Pyt
 
 
 def write_bundles(folder: Path) -> None:
-    """Write the bundles that the checks load, and what one of them computes."""
+    """Write the bundles that the checks load, and the expected result of one."""
     matmul = kgen.Matmul(m=96, n=80, k=64, dtype="f32")
     packing = dataclasses.replace(matmul, constant=("b",))
     kgen.build(matmul, [TARGET]).save(folder / "matmul.kgen")
@@ -91,7 +91,7 @@ def test_everything_on_windows(python: Python, tmp_path: Path) -> None:
 
 
 def test_the_same_verdicts(python: Python, tmp_path: Path) -> None:
-    """Mutated bundles: class and message of each error are those of this system."""
+    """Class and message of each error for mutated bundles are those of this system."""
     mutated = [case.data for case in itertools.islice(differential.cases(8), CASES)]
     differential.write_pack(tmp_path / "pack", mutated)
     assert python.run("verdicts") == ["verdicts"]

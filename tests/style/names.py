@@ -1,8 +1,6 @@
-"""Names that several classes or several modules share, and the list that says which concept it is.
-
-names.txt has a sorted line for each shared name: `class NAME COUNT: CONCEPT`, likewise `module`.
-Git merges two versions of it by keeping both lines; the larger count is valid until `--write`.
-"""
+"""Names that several classes or modules share, and the list with their concepts. names.txt has a
+sorted line for each shared name: `class NAME COUNT: CONCEPT`, likewise `module`. Git merges two
+versions of it by keeping both lines; the larger count is valid until `--write`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Findings of style in the checkout: fragments, phrases, measurements, template logic, classes."""
+"""Violations of style in the checkout: fragments, phrases, measurements, template logic,
+classes."""
 
 from __future__ import annotations
 

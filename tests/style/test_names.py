@@ -1,4 +1,4 @@
-"""Names that several classes or modules share are listed with their concept, and only get fewer."""
+"""Names that several classes or modules share are listed with their concept, and become fewer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of style hold in every file of the repository, and each rule finds what it is for."""
+"""Every file of the repository follows the rules of style, and each rule finds violations."""
 
 from __future__ import annotations
 

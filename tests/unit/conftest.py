@@ -1,4 +1,4 @@
-"""Kernel entries made by hand, for tests that need no family's code; a CPU of a test's choice."""
+"""Hand-made kernel entries for tests without a family's code, and a CPU of the test's choice."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EntryFor = Callable[..., KernelEntry]
 
 @pytest.fixture(scope="session")
 def entry_for() -> EntryFor:
-    """An entry of a spec, as `kgen.bundle` would write it, with one unspecific artifact."""
+    """Return an entry of a spec, as `kgen.bundle` would write it, with one artifact."""
 
     def make(
         spec: Spec, *, grid: Extent3 = (1, 1, 1), tile: Tile | None = None, factor: float = 2.0

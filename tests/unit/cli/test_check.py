@@ -1,4 +1,4 @@
-"""kgen check: what would run there is what the runtime takes there, and why the rest is not."""
+"""kgen check: entries that would run on a device, and the reason for each other one."""
 
 from __future__ import annotations
 

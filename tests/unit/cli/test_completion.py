@@ -1,4 +1,4 @@
-"""The scripts of `kgen completion`: bash runs its own; zsh and fish read theirs, where they are."""
+"""Scripts of `kgen completion`: bash runs its script; zsh and fish parse theirs if installed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """With the scripts, and a file to complete."""
+    """Return a folder with the scripts, and a file to complete."""
     folder = tmp_path_factory.mktemp("shell")
     for shell, script in shells.SCRIPTS.items():
         (folder / f"kgen.{shell}").write_text(script(completion.commands()))
@@ -85,7 +85,7 @@ def test_bash_knows_all(words: tuple[str, ...], known: list[str], folder: Path) 
 
 
 def test_every_option_that_takes_names_has_them() -> None:
-    """An option that is renamed would lose its values without a word."""
+    """A renamed option would otherwise lose its values without a message."""
     found = {n for c in completion.commands() for o in c.options if o.values for n in o.names}
     assert completion._values().keys() <= found
     assert set(completion.LISTS) <= found

@@ -1,4 +1,4 @@
-"""kgen build --explain: candidates and terms where a model ranked them, remarks, the choice."""
+"""kgen build --explain: candidates and terms of the cost model, remarks, and the choice."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ def test_an_override_is_said_to_be_one(capsys: pytest.CaptureFixture[str], tmp_p
 
 
 def test_a_main_loop_can_be_asked_for(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """The best candidate that has it is taken, and marked, however slow the model thinks it."""
+    """The best candidate with that main loop is used and marked, however slow it is predicted to
+    be."""
     args = ("--shape", "1024x1024x1024", "--target", "sm_90a", "--schedule", "mainloop=mma")
     assert main(["build", *args, "-o", str(tmp_path / "x.kgen"), "--explain"]) == 0
     first, *lines = capsys.readouterr().out.splitlines()
@@ -117,7 +118,8 @@ def test_terms_have_a_unit_and_a_legend(capsys: pytest.CaptureFixture[str], tmp_
 def test_measured_rows_are_named(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The row of the same sizes, then the nearest one, then one that is out of reach."""
+    """The listing has the row of the same sizes, the nearest other one, and one that is out of
+    reach."""
     monkeypatch.setattr(choosing, "shipped", lambda core: None)
     target = find("sm_80")
     row = Matmul(m=64, n=66, k=80)
@@ -149,7 +151,8 @@ def test_measured_rows_are_named(
 
 
 def test_the_floor_of_a_cpu_is_that_of_one_core() -> None:
-    """Two multiply-adds of eight lanes per cycle at 3.7 GHz; no schedule is predicted below it."""
+    """The core does two multiply-adds of eight lanes per cycle at 3.7 GHz; no schedule is
+    predicted below that."""
     spec, target = Matmul(m=1024, n=1024, k=1024, dtype="f32"), find("x86-64-v3")
     found = roofline_of(spec, target)
     assert found is not None and found.device == "one Zen 3 core at 3.7 GHz"

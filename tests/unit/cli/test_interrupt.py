@@ -1,4 +1,4 @@
-"""Ctrl-C ends the command with status 130 and no word, whenever it comes."""
+"""Ctrl-C ends the command with status 130 and no message, at any time."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ runpy.run_module("kgen", run_name="__main__", alter_sys=True)
      "kgen.render"],
 )  # fmt: skip
 def test_while_modules_are_imported(module: str, how: dict[str, str], tmp_path: Path) -> None:
-    """Also where the import makes another error of it, as that of numpy's C code does."""
+    """The import may replace KeyboardInterrupt by another error, as numpy's C code does."""
     argv = ["build", "--shape", "8x8x8", "--target", "vulkan1.3", "-o", str(tmp_path / "x.kgen")]
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTED, *argv],
@@ -55,6 +55,6 @@ def test_while_modules_are_imported(module: str, how: dict[str, str], tmp_path: 
 
 
 def test_the_script_begins_there() -> None:
-    """The script `kgen` imports what it runs before it runs it."""
+    """The script `kgen` imports nothing before Ctrl-C is handled."""
     project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())
     assert project["project"]["scripts"] == {"kgen": "kgen.__main__:main"}

@@ -1,4 +1,4 @@
-"""Commands on bundles that load and cannot be worked with: one line each, and no traceback."""
+"""Bundles that load but contain wrong data: each command prints one line and no traceback."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def write(data: Any, files: dict[str, bytes], path: Path) -> Path:
 
 
 def without_text(whole: Any, bundle: kgen.Bundle, target: str, path: Path) -> Path:
-    """The sources replaced by bytes that are no UTF-8, with their right digests."""
+    """Return a bundle whose sources are not UTF-8, with the right digests."""
     data, files = of_target(whole, target), dict(bundle.files)
     bad = b"\xff\xfe; no text"
     for artifact in data["kernels"][0]["artifacts"]:
@@ -120,7 +120,7 @@ def test_a_kernel_without_text_is_not_profiled(
 
 @pytest.mark.parametrize("value", [-1, None, ["1"], {}, 1.5, True])
 def test_provenance_is_text(whole: Any, value: Any) -> None:
-    """`kgen bundle merge` split a number."""
+    """A number in place of text made `kgen bundle merge` fail."""
     with pytest.raises(BundleError, match=r"manifest\.provenance\.llvm: expected str"):
         from_json(whole | {"provenance": {"llvm": value}})
 

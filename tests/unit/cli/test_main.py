@@ -1,4 +1,4 @@
-"""The command line: bad input is one line on stderr, exit status 2, and no file left."""
+"""Command line: bad input gives one line on stderr, exit status 2, and leaves no file."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ BUILD = ("build", "--shape", "16x16x16", "--target", "sm_80")
 
 
 def build(**options: str) -> list[str]:
-    """A good build command with some options replaced."""
+    """Return a valid build command with some options replaced."""
     fields = {"shape": "16x16x16", "target": "sm_80"} | options
     return ["build", *(f"--{k.replace('_', '-')}={v}" for k, v in fields.items())]
 
@@ -184,7 +184,7 @@ def test_a_schedule_that_does_not_fit_names_the_limit_and_a_value_that_fits(
      ("x86-64-v3", "mr=100")],
 )  # fmt: skip
 def test_the_advice_works(target: str, field: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Also where the first limit that is met is not the last one."""
+    """Following the advice may meet a second limit, whose advice works, too."""
     status, _, err = run(capsys, *build(shape="1024x1024x1024", target=target, schedule=field))
     advice = re.search(r"; try (\w+=\d+)$", err.strip())
     assert status == 2 and advice, err
@@ -256,7 +256,7 @@ def test_bench_is_silent_about_targets_of_other_machines(
 
 @pytest.mark.integration
 def test_two_builds_are_identical(tmp_path: Path) -> None:
-    """Processes that hash strings differently build the same bytes for every family."""
+    """Processes with different hash seeds build the same bytes, for every family."""
     kernels = ("matmul 16x24x32 f16 +bias+gelu", "softmax 4x131072 f16")
     argv = ["build", *kernels, "--target", "sm_80,gfx942,vulkan1.3,x86-64-v3"]
     for name in ("1", "4"):
@@ -302,7 +302,7 @@ def test_check_reads_the_code_that_would_run(
 def test_threads_are_bounded(
     command: str, count: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """And before anything is loaded."""
+    """The limit is checked before anything is loaded."""
     kgen.build(relu_of((9,)), "native").save("x.kgen")
     status, out, err = run(capsys, command, "x.kgen", "--threads", count)
     why = "is out of range; give 1 to 1024, or leave it out to use all cores"
@@ -331,7 +331,7 @@ def test_kernels_by_their_text_and_by_options(
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
 ) -> None:
-    """Any number of each in one bundle; arguments may stand between options."""
+    """A bundle may have any number of each; arguments may stand between options."""
     status, out, err = run(capsys, "build", "--target=vulkan1.3", *argv, "--json")
     assert status == 0, err
     built = json.loads(out)
@@ -401,7 +401,7 @@ def test_help_that_a_full_disk_loses_is_one_line(words: str) -> None:
 @pytest.mark.parametrize("stderr", ["2>/dev/full", "2>&1 | true"])
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_refusal_that_nobody_hears_is_one(words: str, stderr: str, unbuffered: str) -> None:
-    """Python itself buffers stderr, but not where the environment says so."""
+    """Stderr may be buffered (PYTHONUNBUFFERED), and closed."""
     command = f"set -o pipefail; {sys.executable} -m kgen {words} {stderr}"
     environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=environment)
@@ -411,7 +411,7 @@ def test_a_refusal_that_nobody_hears_is_one(words: str, stderr: str, unbuffered:
 @pytest.mark.integration
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_output_before_a_refusal_that_a_full_disk_loses(unbuffered: str) -> None:
-    """Text that is left in stdout when a command is refused does not change the exit status."""
+    """Text that is left in stdout after a refused command does not change the exit status."""
     program = (
         "import sys; from kgen.cli import main as cli; from kgen.errors import SpecError\n"
         "def refused(parsed):\n"
@@ -433,7 +433,7 @@ def test_output_before_a_refusal_that_a_full_disk_loses(unbuffered: str) -> None
 
 @pytest.mark.integration
 def test_no_room_for_temporary_files_is_one_line(tmp_path: Path) -> None:
-    """ptxas reads a file, which is larger than any may be here."""
+    """ptxas reads a file, which is larger than the limit on files here."""
     command = f"ulimit -f 1; exec {sys.executable} -m kgen {' '.join(build(output='x.kgen'))}"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 2 and "a temporary file for ptxas cannot be written" in done.stderr

@@ -1,4 +1,4 @@
-"""Commands that read machine code, without the program that disassembles it."""
+"""Commands that read machine code, if the disassembler is not installed."""
 
 from __future__ import annotations
 

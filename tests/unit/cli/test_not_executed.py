@@ -1,4 +1,4 @@
-"""`kgen verify` of a target that this machine has no device, driver or emulator for."""
+"""`kgen verify` of a target for which this machine has no device, driver or emulator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kgen perf: check, update, add and diff, as a user calls them."""
+"""kgen perf: check, update, add and diff on the command line."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_check_and_update(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.integration
 def test_update_moves_no_bar_but_its_file(capsys: pytest.CaptureFixture[str]) -> None:
-    """The bars of the tensor-core kernels stand in tests; no budget and no update reaches them."""
+    """Tests hold the limits of tensor-core kernels; no update of budgets changes them."""
     bars = list((ROOT / "tests" / "assemble").glob("test_*bars.py"))
     before = {path: path.read_bytes() for path in (*bars, ROOT / "perf_budgets.toml")}
     Path("b.toml").write_text(FILE)
@@ -121,8 +121,7 @@ def test_a_pipe_is_not_replaced(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A pipe is refused before anything is built, and is not read either: that would wait for
-    ever."""
+    """A pipe is refused before anything is built; reading it would wait for ever."""
     monkeypatch.setattr("kgen.check.gate.run.values_of", None)
     os.mkfifo("pipe")
     status, out, err = kgen_perf(capsys, *command, "--write", "--budgets", "pipe")

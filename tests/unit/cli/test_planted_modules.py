@@ -1,4 +1,4 @@
-"""A file named like a module, beside a model that somebody downloaded, runs in no command."""
+"""Commands run no Python file beside a model, whatever its name."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ LINES = (
 
 
 def started(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
-    """A command as the installed script starts it: without the current folder on its path."""
+    """Start a command as the installed script does: without the current folder on its path."""
     words = [word.replace(":", " ") for word in line.split()]
     cache = {"KGEN_CACHE": "1", "KGEN_CACHE_DIR": str(folder / "cache")}
     environment = {**os.environ, **cache}
@@ -102,7 +102,7 @@ def test_every_command_is_here() -> None:
 
 @pytest.mark.integration
 def test_planted_modules_would_run(folder: Path) -> None:
-    """Python itself, without -P, runs them: the test sees what it looks for."""
+    """Python without -P runs them, so the test can detect it."""
     subprocess.run([sys.executable, "-c", "import pickle"], cwd=folder, capture_output=True)
     assert (folder / "log").read_text().startswith("pickle ")
     (folder / "log").unlink()
@@ -110,7 +110,7 @@ def test_planted_modules_would_run(folder: Path) -> None:
 
 @pytest.mark.integration
 def test_planted_modules_do_not_run(folder: Path) -> None:
-    """In one test: later commands read what earlier ones have written."""
+    """Commands run in turn, because later ones read what earlier ones have written."""
     log = folder / "log"
     for line in LINES:
         done = started(folder, line)

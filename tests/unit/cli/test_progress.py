@@ -1,4 +1,4 @@
-"""Progress of a verification: which kernel, which data, and how much time is left."""
+"""Progress of a verification: kernel, data set and remaining time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kgen.spec import DType, Matmul
 
 
 class Clock:
-    """The time, as the test sets it."""
+    """Time that the test sets."""
 
     now = 100.0
 

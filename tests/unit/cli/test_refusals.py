@@ -1,4 +1,4 @@
-"""Every command and every option of the command line, given what is wrong: one line, exit 2."""
+"""Every command and option with bad input: one line, exit status 2."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ GOOD: dict[str, tuple[str, ...]] = {
 def leaves(
     found: argparse.ArgumentParser, path: str = ""
 ) -> Iterator[tuple[str, list[argparse.Action]]]:
-    """Every command that runs, with its arguments."""
+    """Yield every command that runs, with its arguments."""
     below = [a for a in found._actions if isinstance(a, argparse._SubParsersAction)]
     if not below:
         yield path, found._actions

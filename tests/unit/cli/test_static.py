@@ -1,4 +1,4 @@
-"""`kgen inspect --static`: the facts of every kernel, for people and for machines."""
+"""`kgen inspect --static`: figures of every kernel, as text and as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kgen inspect --static` of several targets, where the disassembler of one is missing."""
+"""`kgen inspect --static` of several targets if the disassembler of one is missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Targets on the command line: how they may be written, and their table."""
+"""Targets on the command line: accepted spellings, and their table."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_code_without_an_emulator_says_so(capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.mark.integration
 def test_lists_and_names_in_other_spellings(capsys: pytest.CaptureFixture[str]) -> None:
-    """Spaces between targets, and floats called floats."""
+    """Spaces between targets, and f32 written as float32."""
     fp8 = build(target="sm_89, sm_90a", dtype="f8e4m3", out_dtype="f8e4m3", output="x.kgen")
     status, out, _ = run(capsys, *fp8, "--json")
     assert status == 0
@@ -61,7 +61,7 @@ def test_the_table_says_what_native_stands_for(
 
 
 def test_names_of_targets_begin_as_their_family_says() -> None:
-    """The prefixes find the one family that may know a name."""
+    """A prefix determines the only family that may know a name."""
     for family in families():
         prefixes = FAMILIES[family.name]
         assert all(target.name.startswith(prefixes) for target in family.targets)

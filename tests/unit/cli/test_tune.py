@@ -27,7 +27,7 @@ SHAPE = ["--shape", "64x64x64", "--dtype", "f32"]
 
 @pytest.fixture(autouse=True)
 def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is timed: fewer rows to a register tile are faster."""
+    """Nothing is timed: register tiles with fewer rows count as faster."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(choosing, "shipped", lambda core: None)
     monkeypatch.setattr(tuner, "DeviceRace", lambda device: timed)
@@ -133,7 +133,7 @@ def test_bad_input(
 
 @functools.cache
 def tuned() -> str:
-    """Text of a tuning file with one kernel, measured as the tests measure."""
+    """Return a tuning file with one kernel, with the tests' times."""
     assert tune(*SHAPE, *TARGET, "-o", "tuned.toml") == 0
     return Path("tuned.toml").read_text()
 

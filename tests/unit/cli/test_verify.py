@@ -1,4 +1,4 @@
-"""Output of `kgen verify` for a person: the meaning of the two numbers, and the time left."""
+"""Text output of `kgen verify`: the meaning of its two numbers, and the remaining time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words that people use: other names of functions and types, a grid of 4x1, named dimensions."""
+"""Accepted words: other names of functions and types, a grid of 4x1, named dimensions."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_these_words_on_the_command_line(
 
 @pytest.mark.integration
 def test_the_number_that_pads_images(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A number, an operand of the kernel, or a word that is neither."""
+    """The option takes a number or an operand of the kernel, and no other word."""
     path = tmp_path / "k.kgen"
     command = ["build", "--op", "conv2d", "--shape", "1x4x5x5,4x4x3x3", "--dtype", "s8"]
     command += ["--padding", "1", "--target", "x86-64-v3", "-o", str(path), "--padding-value"]
@@ -92,7 +92,7 @@ def test_what_is_no_grid(text: str) -> None:
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    """Two inputs that share a named dimension."""
+    """Return a model of two inputs that share a named dimension."""
     m = Maker()
     y = m.add("Add", m.linear(m.input("x", ("batch", 16)), 16, 4), m.input("y", ("batch", "n")))
     path = tmp_path / "m.onnx"
@@ -161,7 +161,7 @@ def test_another_length_at_run_time_says_how_to_compile_for_it(model: Path) -> N
 def test_without_shared_semaphores_one_process_does_the_work(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A /dev/shm that cannot be written: no pool of processes can be made."""
+    """A read-only /dev/shm allows no pool of processes."""
 
     def refused(*_: Any, **__: Any) -> NoReturn:
         raise PermissionError(13, "Permission denied")

@@ -1,4 +1,4 @@
-"""Primitives in numpy's f32: a renderer for tests, which runs an expansion without a target."""
+"""Primitives in f32 by numpy: a renderer that runs an expansion without a target."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ P = Primitive
 
 
 def _fma(x: Values, y: Values, z: Values) -> Values:
-    """The product of two f32 is exact in f64; the second rounding of the sum does no harm here."""
+    """Multiply in f64, where the product of two f32 is exact; rounding the sum twice is harmless
+    here."""
     return (x.astype(np.float64) * y + z).astype(np.float32)
 
 
@@ -65,7 +66,7 @@ FOLDS: Mapping[str, Callable[..., Values]] = {
 
 
 def run(expression: Expression, values: Mapping[str, Values]) -> Values:
-    """The expression in primitives, of f32 arrays by name."""
+    """Return the value of an expression of f32 arrays, given by name."""
     done: dict[Expression, Any] = {}
     with np.errstate(all="ignore"):
         for step in steps(expression):
@@ -82,7 +83,7 @@ def run(expression: Expression, values: Mapping[str, Values]) -> Values:
 
 
 def call_of(name: str) -> str:
-    """A call of a function with inputs for all its arguments but those that have defaults."""
+    """Return a call of a function with inputs for all arguments without a default."""
     function = functions()[name]
     if name == "pow":
         return "pow(x, 3)"

@@ -24,8 +24,8 @@ CAST = {
 
 
 def ties(dtype: DType) -> list[float]:
-    """Every 37th number of a type of 16 bits, the middle between it and the next one, and what lies
-    on either side of that middle in f32; around the largest number and at both ends of f32."""
+    """Return every 37th number of a 16-bit type, the tie between it and the next one, and the
+    f32 neighbours of the tie; and numbers around the largest one and at the limits of f32."""
     found: list[float] = []
     for bits in (*range(0, 1 << 15, 37), *range(1, 64)):
         here, following = (decode(b, dtype) for b in (bits, bits + 1))
@@ -45,8 +45,8 @@ ENDS += [1.0 + 2.0**-11 + 2.0**-40, 1.0 + 2.0**-24 + 2.0**-50, 1e-40, 1e300, -1e
 
 @pytest.mark.parametrize("name", CAST)
 def test_definitions(name: str) -> None:
-    """A conversion is what writing a tensor of the type, and reading it again, gives: an integer as
-    the float nearest to it, and 16 bits by way of f32."""
+    """A conversion equals storing a tensor in the type and loading it again: integers become the
+    nearest float, and 16 bits pass through f32."""
     dtype, values = CAST[name], ties(DType.F16) + ties(DType.BF16) + ENDS
     one = DEFINITIONS[f"cast_{name}"]
     way = (DType.F32, dtype) if dtype.itemsize == 2 else (dtype,)

@@ -27,7 +27,7 @@ SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e-40, 1.0, -1.0, 0.5, 2.
 
 
 def samples(count: int) -> list[np.ndarray]:
-    """Inputs over many magnitudes, special values at both in all pairs."""
+    """Return inputs over many magnitudes, and all pairs of special values."""
     rng = np.random.default_rng(0)
     wide = rng.standard_normal((count, 4000)) * 2.0 ** rng.integers(-20, 8, (count, 4000))
     near = rng.standard_normal((count, 4000))

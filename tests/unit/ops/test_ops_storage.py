@@ -1,4 +1,4 @@
-"""Expressions that are computed on elements as they are stored: which, and in what form."""
+"""Expressions that are computed on stored 16-bit and 8-bit elements: which, and in what form."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ EXACT = {
 
 
 def numbers(dtype: DType) -> np.ndarray:
-    """Every number of 16 bits."""
+    """Return every number of 16 bits."""
     with np.errstate(invalid="ignore"):  # signalling NaNs
         return decode(np.arange(1 << 16, dtype=np.uint16).view(dtype.storage), dtype)
 
@@ -64,7 +64,7 @@ def test_functions_that_round_nothing(dtype: DType) -> None:
 @pytest.mark.parametrize("dtype", [DType.F16, DType.BF16])
 @pytest.mark.parametrize("name", sorted(EXACT))
 def test_what_is_exact_is_a_number_of_the_type(name: str, dtype: DType) -> None:
-    """The definitions give a number of the type for every number."""
+    """Definitions map every number of the type to a number of the type."""
     x = numbers(dtype)
     values = dict(zip("xyz", (x, x[::-1], np.roll(x, 77)), strict=True))
     call = f"{name}({', '.join('xyz'[: functions()[name].fewest])})"
@@ -155,7 +155,7 @@ def test_the_form_that_each_family_takes(
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_75", "gfx942", "vulkan1.3", "x86-64-v3"])
 def test_what_rounds_nothing_has_no_error(target: str) -> None:
-    """Except by a Vulkan device, which may take a subnormal number of f32 for zero."""
+    """Only a Vulkan device may take a subnormal f32 for zero."""
     found = targets.find(target)
     family = targets.family(found.family)
     relu, clipped = relu_of((3,)), Elementwise(expression="clip(x, -1, 1)", shapes=((3,),))

@@ -58,7 +58,7 @@ def test_every_function_has_a_definition() -> None:
 
 @pytest.mark.parametrize("text", EXPRESSIONS)
 def test_expansions_are_within_the_oracles_bounds(entry_for: EntryFor, text: str) -> None:
-    """And the oracle agrees with the scalar reference, on every element of every data set."""
+    """The oracle also agrees with the scalar reference on every element of every data set."""
     spec = spec_of(text)
     entry = entry_for(spec)
     shape = oracle.output_shape(entry)
@@ -110,7 +110,7 @@ def test_outputs_over_any_axes(entry_for: EntryFor, axes: tuple[int, ...]) -> No
 
 
 def test_a_name_stands_for_the_value_as_it_is_computed() -> None:
-    """Not for what is written, which is rounded: 1 + 2^-12 is 1 in f16."""
+    """A name is the computed value, not the stored one, which is rounded: 1 + 2^-12 is 1 in f16."""
     spec = Rowwise(expression="h = x + y; sum(h - 1)", shapes=((1, 4),), dtype="f16")
     x = np.full(4, 1.0, np.float16).view(np.uint8)
     y = np.full(4, 2.0**-12, np.float16).view(np.uint8)

@@ -1,4 +1,4 @@
-"""Backends for tests of the runtime: an addition on host memory, and one behind opaque buffers."""
+"""Fake backends: an addition on host memory, and one behind opaque buffers."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def entry(
     workspaces: tuple[Workspace, ...] = (),
     launches: tuple[Launch, ...] | None = None,
 ) -> KernelEntry:
-    """A kernel that adds its inputs; by default a and b of shape 3x5 in f32."""
+    """Return a kernel that adds its inputs; by default a and b of shape 3x5 in f32."""
     parameters = parameters or (param("a", (3, 5)), param("b", (3, 5)), param("out", (3, 5)))
     names = tuple(p.name for p in parameters) + tuple(w.name for w in workspaces)
     return KernelEntry(
@@ -92,7 +92,7 @@ def entry(
 
 
 def save(path: Path, *entries: KernelEntry) -> Path:
-    """A bundle of these kernels on disk."""
+    """Save a bundle of these kernels."""
     files = {a.file: CODE for e in entries for a in e.artifacts}
     return Bundle(manifest=Manifest(kernels=entries), files=files).save(path)
 
@@ -102,8 +102,8 @@ def code_of(kernel: KernelEntry) -> dict[str, Code]:
 
 
 def add_tensors(parameters: int, captured: list[Callable[[], None]] | None = None) -> None:
-    """Launch a fake kernel: out = a + b on three f32 tensors of 15 elements, by the address of the
-    addresses of their addresses; while a graph is captured, record it."""
+    """Launch a fake kernel: out = a + b on three f32 tensors of 15 elements, from the kernel
+    parameters of a driver's launch; during graph capture, record it."""
     pointers = (ctypes.c_void_p * 3).from_address(parameters)
     addresses = [ctypes.c_uint64.from_address(p or 0).value for p in pointers]
 
@@ -168,7 +168,7 @@ class FakeBackend(Backend):
 
 
 class HostFake(FakeBackend):
-    """Kernels on host memory: buffers are addresses."""
+    """Backend with kernels on host memory: buffers are addresses."""
 
     name: ClassVar[str] = "cpu"
     kind: ClassVar[str] = "cpu"
@@ -202,7 +202,7 @@ class HostFake(FakeBackend):
 
 
 class OpaqueFake(FakeBackend):
-    """Kernels on memory that nobody else can use: buffers are numpy arrays, never addresses."""
+    """Backend with memory that nobody else can use: buffers are numpy arrays, never addresses."""
 
     name: ClassVar[str] = "vulkan"
 
@@ -227,7 +227,7 @@ class OpaqueFake(FakeBackend):
 
 
 class AbsentFake(OpaqueFake):
-    """A driver that is not here."""
+    """Backend whose driver is not installed."""
 
     name: ClassVar[str] = "cuda"
 
@@ -237,28 +237,28 @@ class AbsentFake(OpaqueFake):
 
 
 class Adding(Kernels):
-    """Kernels of an operation that only tests have; of any type, since tests misuse it."""
+    """Kernels of an operation that only tests have, with operands of any type."""
 
     add: Any
 
 
 def kernels_on(backend: HostFake | OpaqueFake, *entries: KernelEntry) -> Adding:
-    """These kernels, loaded."""
+    """Return these kernels, loaded."""
     return Adding(backend, [Kernel(backend, e, backend.load(e, code_of(e))) for e in entries], {})
 
 
 def host(*entries: KernelEntry) -> Adding:
-    """These kernels, or an addition, on host memory."""
+    """Return these kernels, or an addition, on host memory."""
     return kernels_on(HostFake(), *(entries or (entry(),)))
 
 
 def array(shape: tuple[int, ...], dtype: Any = np.float32, start: float = 0) -> Any:
-    """Counting from `start`."""
+    """Return numbers that count from `start`."""
     return (np.arange(np.prod(shape)) + start).reshape(shape).astype(dtype)
 
 
 def in_a_child(check: Callable[[], None]) -> int:
-    """The exit status of a forked process that does this."""
+    """Return the exit status of a forked process that calls a function."""
     pid = os.fork()
     if pid == 0:
         status = 1
@@ -288,8 +288,8 @@ def check_captured(
     streams: tuple[str, str],
     error: Any,
 ) -> None:
-    """A sequence is captured as a graph, which is replayed with one call; a driver that captures
-    nothing makes each launch. The names are the driver's calls."""
+    """Check that a sequence is captured as a graph and replayed by one call; a driver without
+    capture makes each launch. The names are the driver's calls."""
     kernel = backend.load(e, code_of(e))
     x, h, out = (backend.alloc(60) for _ in range(3))
     ones = np.ones(15, np.float32)

@@ -61,7 +61,7 @@ def test_the_copy_is_independent() -> None:
 
 
 def test_an_array_without_elements() -> None:
-    """The array has memory, as drivers have none of 0 bytes, and nothing is copied."""
+    """The array has memory, because drivers cannot allocate 0 bytes, and nothing is copied."""
     for backend in (HostFake(), OpaqueFake()):
         array = Array.from_host(backend, np.zeros((3, 0), np.float32))
         assert (array.shape, array.strides, array.nbytes) == ((3, 0), (0, 1), 0)
@@ -154,8 +154,7 @@ def test_lent_arrays_keep_their_owner() -> None:
 @pytest.mark.parametrize("make", BACKENDS)
 @pytest.mark.parametrize("copied", [copy.deepcopy, pickle.dumps])
 def test_a_second_owner_is_refused(make: Any, copied: Any) -> None:
-    """A second owner would free the same memory again, and another process does not have the
-    memory."""
+    """Two owners would free the same memory; another process does not have it."""
     array = Array.from_host(make(), np.ones(3, np.float32))
     with pytest.raises(ArgumentError, match=r"Memory objects cannot be .*\.numpy\(\)$"):
         copied(array)

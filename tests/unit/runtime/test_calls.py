@@ -1,4 +1,4 @@
-"""The check of expressions: what cannot be computed is refused when a bundle is loaded."""
+"""Check of expressions: formulas that cannot be computed are refused when a bundle is loaded."""
 
 from __future__ import annotations
 
@@ -94,14 +94,14 @@ def test_what_can_be_computed_is_not(expression: str, op: str) -> None:
     ],
 )
 def test_the_check_itself_refuses_each_kind_of_fault(expression: str, message: str) -> None:
-    """Nothing behind the check would refuse all of them, and only it names the function."""
+    """Later code would not refuse all of them, and would not name the function."""
     with pytest.raises(ValueError, match=re.escape(message)):
         calls.check(formulas_in(expression), calls.ELEMENTWISE)
 
 
 def test_the_table_of_calls_is_that_of_the_build_machine() -> None:
-    """Both are written down on their own: one for texts as users write them, with defaults and
-    keywords, one for texts as bundles hold them."""
+    """Two tables exist: one for formulas that users write, with defaults and keywords, one for
+    formulas in bundles."""
     for name, function in functions().items():
         signature = calls.ROWWISE[name]
         assert signature.most == len(function.parameters)

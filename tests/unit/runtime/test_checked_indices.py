@@ -1,4 +1,4 @@
-"""Checked runs: an index outside of its table is named, with the limit."""
+"""Checked runs name an index outside of its table, with the limit."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_an_index_that_steps_compute(tmp_path: Path) -> None:
 
 
 def test_indices_of_several_numbers(tmp_path: Path) -> None:
-    """GatherND's indices are made one number, within the kernel or before it."""
+    """GatherND's indices become one number, inside the kernel or before it."""
     m = Maker(18)
     at = m.input("at", (3, 2), T.INT64)
     y = m.add("GatherND", m.weight(4, 5, 2), at)
@@ -110,7 +110,7 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_an_index_that_the_kernel_turns() -> None:
-    """Coordinates are those of the index as it is turned."""
+    """The kernel transposes the index; the message has the coordinates after that."""
     spec = kgen.Elementwise(
         expression="gather(table, permute(at, 1, 0))",
         shapes=((PLACES, 4), (2, 3)),
@@ -129,7 +129,7 @@ def test_an_index_that_the_kernel_turns() -> None:
 def test_nothing_runs_before_an_index_of_an_input_is_checked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The lookup is the second step; the first has not run when it is refused."""
+    """The lookup is the second step; the index is refused before the first one."""
     m = Maker(18)
     x, ids = m.input("x", (8, 8)), m.input("ids", (2,), T.INT64)
     y = m.add("Gather", m.add("MatMul", x, m.weight(8, 8)), ids)
@@ -152,7 +152,7 @@ def test_nothing_runs_before_an_index_of_an_input_is_checked(
 
 
 def lengths_of_attention(folder: Path, dtype: int) -> Path:
-    """Attention of 3 queries and 5 keys, whose numbers of keys are an input."""
+    """Return attention of 3 queries and 5 keys; the numbers of valid keys are an input."""
     m = Maker(18)
     q, k, v = (m.input(name, (2, 2, n, 8)) for name, n in (("q", 3), ("k", 5), ("v", 5)))
     keys = m.constant(np.arange(5).reshape(1, 1, 1, 5), onnx.helper.tensor_dtype_to_np_dtype(dtype))
@@ -182,7 +182,7 @@ def test_a_number_of_keys_that_is_an_input(device: str, tmp_path: Path) -> None:
 
 
 def test_a_number_of_keys_that_a_step_computes(tmp_path: Path) -> None:
-    """The kernel clamps it, as the model's mask does; a checked run names it."""
+    """The kernel clamps the number, as the model's mask does; a checked run names it."""
     program = kgen_runtime.load(lengths_of_attention(tmp_path, T.INT64)).program
     given = {i.name: np.ones(i.shape, np.float32) for i in program.inputs[:3]}
     number = np.array([3, 6]).reshape(2, 1, 1, 1)
@@ -194,7 +194,7 @@ def test_a_number_of_keys_that_a_step_computes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("page", "refused"), [(4, True), (-1, True), (3, False)])
 def test_pages_of_a_table(page: int, refused: bool) -> None:
-    """Entries behind the keys may be any number."""
+    """Page numbers after the valid keys are not checked."""
     spec = kgen.Attention(q=(1, 1, 2, 8), k=(1, 1, 12, 8), page_size=4, pages=4, dtype="f32")
     (entry,) = kgen.build(spec, targets=["x86-64-v3"]).manifest.kernels
     limits = AttentionLimits.of(entry)

@@ -1,4 +1,4 @@
-"""DLPack both ways: what other libraries lend us, and what we lend them."""
+"""DLPack in both directions: tensors of other libraries, and arrays of kgen in other libraries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.unit.runtime.fakes import Adding, HostFake, OpaqueFake, code_of, entr
 
 
 class Producer:
-    """A tensor of another library; `versioned` ones know DLPack 1.0."""
+    """Tensor of another library; `versioned` ones know DLPack 1.0."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Producer:
 
     @property
     def lent(self) -> int:
-        """Exports that are not released."""
+        """Number of exports that were not released."""
         gc.collect(1)
         return sum(export() is not None for export in self._exports)
 
@@ -58,7 +58,7 @@ class Producer:
 
 
 class ReadOnly:
-    """numpy's own capsule of a read-only array: versioned, with the flag set."""
+    """Producer with numpy's capsule of a read-only array: versioned, with the flag set."""
 
     def __init__(self, data: np.ndarray[Any, Any]) -> None:
         self.data = data

@@ -1,4 +1,4 @@
-"""The user's way on the CPU: build, save, load, call; and the reference on the same bundle."""
+"""Build, save, load and call on the CPU, as a user does; and the reference on the same bundle."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def kernels(bundle: Path) -> Iterator[Kernels]:
 
 
 def integers(*shape: int, seed: int = 0) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """Small whole numbers, so that every sum is exact in any order."""
+    """Return small whole numbers, so that every sum is exact in any order."""
     return np.random.default_rng(seed).integers(-4, 5, shape).astype(np.float32)
 
 

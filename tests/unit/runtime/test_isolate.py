@@ -1,4 +1,4 @@
-"""Kernels that crash or hang: a failed kernel in the report, and the next one is verified."""
+"""Kernels that crash or hang are reported as failed, and the next kernel is verified."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ BODIES = {
 
 
 def broken(body: str) -> Bundle:
-    """A kernel with this body, and after it a good one."""
+    """Return a bundle of a kernel with this body, and a good one after it."""
     kernel = pipeline.kernel(BAD, targets.find("x86-64-v3"))
     text = (
         'target triple = "x86_64-unknown-linux-gnu"\ndeclare void @llvm.trap()\n'
@@ -105,7 +105,7 @@ def test_a_device_that_is_not_here_or_refuses_says_why() -> None:
 def test_time_that_others_have_the_cpu_does_not_count(
     share: float, looks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Five seconds of patience."""
+    """The time limit is five seconds of processor time."""
     now = [0.0]
 
     def select(*arguments: object) -> tuple[list[object], ...]:

@@ -215,7 +215,7 @@ def test_workspace_is_zero_once_and_per_stream_and_thread() -> None:
 
 
 def test_prepared_calls_have_workspaces_of_their_own() -> None:
-    """Any thread may run them, several at once."""
+    """Several threads may run prepared calls at once."""
     scratch = Workspace(name="scratch", nbytes=64, initial="zero")
     backend = HostFake()
     kernels = kernels_on(backend, entry(workspaces=(scratch,)))

@@ -1,4 +1,4 @@
-"""Limits of launches, by device: each limit binds, and is exact."""
+"""Launch limits of devices: each limit applies, and is exact."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_a_limit_is_exact(
 
 
 def test_every_limit_has_its_case() -> None:
-    """A limit that is added must be seen to bind."""
+    """A new limit needs a case that exceeds it."""
     said = " ".join(case[-1] for case in CASES)
     words = {
         "grid": "workgroups along", "block": "threads along", "grid_threads": "along x of the grid",

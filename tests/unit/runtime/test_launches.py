@@ -1,4 +1,5 @@
-"""No kernel is planned, packed, checked, verified or emulated that its device would not launch."""
+"""Every stage (planning, packing, check, verification, emulation) refuses a kernel that its
+device would not launch."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ MOST = 2**36
 
 
 def specs(rng: random.Random, target: Target, dtype: DType) -> Iterator[Spec]:
-    """Products of any shape, type and layout that the target has, rows and streams among them."""
+    """Return products of any shape, type and layout of the target, and element-wise and row-wise
+    kernels."""
     family = targets.family(target.family)
     while True:
         op = rng.choices(("matmul", "softmax", "relu"), weights=(8, 1, 1))[0]
@@ -69,7 +71,7 @@ def _is_supported(spec: Spec, target: Target) -> bool:
 
 
 class Refused:
-    """Record of the plans that were refused for their launches, and not by their own checks."""
+    """Recorder of plans that the launch check refused, not their own checks."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.reasons: list[str] = []
@@ -83,10 +85,9 @@ class Refused:
 
 
 def check_shape(spec: Spec, target: Target, refused: Refused, *, every: bool) -> None:
-    """The default schedule fits, and of `every` candidate a plan's own checks know what launches.
-
-    A grid that is too long is left to the launch's limits: other tiles are chosen then.
-    """
+    """Check that the default schedule fits, and that for `every` candidate a plan's own checks
+    find what the launch check finds. Only a grid that is too long is left to the launch check:
+    other tiles are chosen then."""
     pipeline.plan(spec, target)
     if every:
         targets.family(target.family).candidates(spec, target)
@@ -106,7 +107,7 @@ def test_every_main_loop_launches(target: Target, monkeypatch: pytest.MonkeyPatc
 
 
 def test_stream_k_counts_its_ticket() -> None:
-    """65536 bytes of tiles leave no room for the ticket on sm_75; smaller ones do."""
+    """On sm_75, 65536 bytes of tiles leave no room for the ticket; smaller tiles do."""
     spec = Matmul(m=1024, n=1024, k=1024, dtype="f16")
     launch = pipeline.plan(spec, SM_75).launches[0]
     assert launch.dynamic_shared_memory <= 65536
@@ -118,7 +119,7 @@ def test_stream_k_counts_its_ticket() -> None:
 
 @pytest.mark.parametrize("stages", [2, 3, 4, 5, 6])
 def test_stream_k_by_warpgroups_counts_its_ticket(stages: int) -> None:
-    """The check counts what the plan launches, to the byte."""
+    """The check counts the plan's memory to the byte."""
     target = targets.find("sm_90a")
     spec = Matmul(m=2048, n=2304, k=1024, dtype="bf16")
     schedule = WgmmaMatmul(
@@ -149,7 +150,7 @@ BEYOND = "65552 bytes of shared memory; sm_75 allows 65536; try fewer stages or 
 
 @pytest.fixture(scope="module")
 def understated() -> Iterator[tuple[BuiltKernel, kgen.Bundle]]:
-    """A kernel of a plan that believed it fitted, and the bundle that nobody stopped."""
+    """Return a kernel of a plan without limits, in a bundle that was not checked."""
     with pytest.MonkeyPatch.context() as blind:
         blind.setattr(cuda_base, "check_shared", lambda *_, **__: None)
         with pytest.raises(ScheduleError, match=BEYOND):
@@ -228,7 +229,7 @@ def lds(words: int, cpu: str, **launch: Any) -> emulate.LaunchReport:
 
 @pytest.mark.integration
 def test_the_emulator_of_llvm_ir_refuses_what_a_device_would() -> None:
-    """LDS that other kernels of the module have does not count."""
+    """LDS of other kernels in the module does not count."""
     assert lds(16384, "gfx942").workgroups_run == 1
     with pytest.raises(
         EmulationError, match="f: 65540 bytes of shared memory; gfx942 allows 65536"
@@ -245,7 +246,7 @@ def test_the_emulator_of_llvm_ir_refuses_what_a_device_would() -> None:
 
 @pytest.mark.integration
 def test_a_launch_that_has_less_than_its_code_uses_fails_verification() -> None:
-    """No assembler sees how much dynamic shared memory code uses; whoever runs it does."""
+    """No assembler reports how much dynamic shared memory code uses; execution shows it."""
     spec = Matmul(m=256, n=128, k=128, dtype="f16")
     kernel = pipeline.kernel(spec, SM_80, FULL.override(num_workgroups=2, group_m=1))
     launch = kernel.plan.launches[0]
@@ -268,7 +269,7 @@ def _with_launch(plan: Plan, launch: Launch) -> Plan:
 def test_streamed_products_fit_the_stack_of_amx_targets(
     m: int, n: int, dtype: DType, layout: Layout
 ) -> None:
-    """Sums that fill the stack leave room for the copy of A."""
+    """Partial sums that fill the stack leave room for the copy of A."""
     for name in ("x86-64-amx", "x86-64-amx+fp16"):
         spec = Matmul(m=m, n=n, k=65536, dtype=dtype, layout=layout)
         assert pipeline.plan(spec, targets.find(name)).launches
@@ -293,7 +294,7 @@ def test_relu_of_more_than_a_grid_does_more_in_a_thread() -> None:
     ids=lambda spec: str(spec.op),
 )
 def test_modules_say_what_their_workgroups_take(spec: Spec) -> None:
-    """The bundle's numbers are read from the module, not from the plan; both agree."""
+    """The bundle's numbers come from the module, and equal those of the plan."""
     target = targets.find("vulkan1.3")
     kernel = pipeline.kernel(spec, target)
     plan = kernel.plan
@@ -307,7 +308,7 @@ def test_modules_say_what_their_workgroups_take(spec: Spec) -> None:
 
 
 def test_vulkan_is_held_to_what_its_code_declares() -> None:
-    """A workgroup of 256 goes beyond what is guaranteed: the artifact must say so."""
+    """A workgroup of 256 exceeds the guaranteed limit, so the artifact must require it."""
     spec, target = relu_of((4096,), dtype="f32"), targets.find("vulkan1.3")
     schedule = pipeline.schedule_for(spec, target, {"num_threads": 256})
     packed = bundle.pack([pipeline.kernel(spec, target, schedule)])
@@ -326,7 +327,8 @@ def test_vulkan_is_held_to_what_its_code_declares() -> None:
 def test_machine_code_that_its_chip_cannot_launch_is_refused_there(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """sm_86 runs sm_80's code, but has 99 KiB where sm_80 has 163; the fake driver says 64."""
+    """sm_86 runs code of sm_80, but has 99 KiB of shared memory instead of 163; the fake driver
+    reports 64."""
     schedule = SplitMatmul(
         block_m=128, block_n=128, block_k=64, warp_m=64, warp_n=64, num_stages=4
     )  # fmt: skip

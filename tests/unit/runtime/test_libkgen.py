@@ -1,4 +1,4 @@
-"""Loading libkgen into Python, and the build that puts it there."""
+"""Loading libkgen into Python, and the build that compiles it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_change_of_the_backend_raises_its_version() -> None:
 
 
 def test_every_signature_is_declared() -> None:
-    """With as many arguments as the headers declare."""
+    """Each signature has as many arguments as in the headers."""
     texts = [path.read_text() for path in build_libkgen.SOURCES.glob("kgen*.h")]
     code = re.sub(r"/\*[\s\S]*?\*/|^#.*", "", "".join(texts), flags=re.MULTILINE)
     found = dict(re.findall(r"^KGEN_API [^;(]*?(\w+)\(([^;]*)\);", code, re.MULTILINE))
@@ -122,7 +122,7 @@ def test_a_library_without_a_function_is_one_line(monkeypatch: pytest.MonkeyPatc
 
 @pytest.fixture
 def fake_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A `cc` that writes a file and notes that it ran; the package's folder is one of its own."""
+    """Install a `cc` that writes a file and records its run; the package's folder is a copy."""
     folder = tmp_path / "bin"
     folder.mkdir()
     script = folder / "cc"

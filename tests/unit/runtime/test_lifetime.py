@@ -1,4 +1,4 @@
-"""When a device's kernels and the device itself are given back, and what a forked child may do."""
+"""Release of a device's kernels and of the device, and rights of a forked child."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ A, B = array((3, 5)), array((3, 5), start=100)
 
 
 class Watched(OpaqueFake):
-    """Its closing, seen from outside."""
+    """Backend that records its closing."""
 
     def __init__(self, events: list[str]) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ def test_a_bundle_that_is_dropped_is_closed_with_its_last_array() -> None:
 
 
 def test_the_last_of_several_calls_closes() -> None:
-    """Code, scratch and device of a call stay until it is done."""
+    """Code, scratch memory and device stay until a call has finished."""
     running, go_on = threading.Event(), threading.Event()
     events: list[str] = []
 

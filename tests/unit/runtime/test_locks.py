@@ -1,4 +1,4 @@
-"""Locks of the runtime: what ends a holder leaves them free."""
+"""Locks of the runtime are free after an exception or Ctrl-C in their holder."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ while interrupts < 500:
 
 @pytest.mark.skipif(os.name == "nt", reason="timers are POSIX's")
 def test_ctrl_c_leaves_a_lock_free() -> None:
-    """Wherever it comes: half of these come while the lock is being taken or given back."""
+    """Half of the interrupts come while the lock is acquired or released."""
     subprocess.run([sys.executable, "-c", INTERRUPTED], check=True, timeout=60)
 
 

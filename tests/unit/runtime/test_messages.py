@@ -42,7 +42,7 @@ def test_a_long_value_loses_its_middle(kind: type[KgenError], value: str) -> Non
 
 
 def test_long_words_are_shortened_before_anything_else() -> None:
-    """Both ends of long names stay, and all words beside them."""
+    """Both ends of long names stay, and all other words."""
     names = [letter * 400 for letter in "ab"]
     message = shortened(f"{names[0]} has 3 dimensions, {names[1]} has 4; make them equal")
     assert " has 3 dimensions, b" in message and message.endswith("b has 4; make them equal")
@@ -87,7 +87,7 @@ def test_long_names_of_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_a_kernel_that_is_not_there() -> None:
-    """A part of a skipped kernel's name is not that kernel."""
+    """Part of a skipped kernel's name does not match that kernel."""
     skipped = {"sm_80/add_kernel_of_another": "code for another device"}
     kernels = Kernels(
         HostFake(), [*host(entry(), entry(key="scale", op="scale")).values()], skipped

@@ -1,4 +1,4 @@
-"""Every way to call a kernel wrong, and the one line that says so."""
+"""Wrong calls of a kernel, and the line that reports each."""
 
 from __future__ import annotations
 
@@ -51,8 +51,7 @@ def between_addresses() -> Any:
     ids=["transposed", "strided", "reversed", "broadcast", "misaligned"],
 )
 def test_inputs_that_lie_otherwise_are_copied(a: Any, message: str) -> None:
-    """A call copies such inputs, and is slower then; a prepared call, which copies nothing, refuses
-    them."""
+    """A call copies inputs with other strides; a prepared call refuses them."""
     before = a.copy()
     np.testing.assert_array_equal(host().add(a, B), before + B)
     np.testing.assert_array_equal(host().add(B, a), before + B)
@@ -63,7 +62,7 @@ def test_inputs_that_lie_otherwise_are_copied(a: Any, message: str) -> None:
 
 
 def test_a_copied_input_may_lie_under_the_output() -> None:
-    """The input is read before the kernel runs."""
+    """The input is copied before the kernel runs."""
     block = array((30,))
     a, out = block[::2].reshape(3, 5), block[:15].reshape(3, 5)
     expected = a + B
@@ -145,7 +144,7 @@ def test_array_of_another_device() -> None:
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
 def test_nothing_loaded_is_pickled_or_copied(copied: Any) -> None:
-    """A worker process loads the bundle itself."""
+    """A worker process must load the bundle itself."""
     kernels = host()
     kernel = kernels["add_kernel"]
     for found in (kernels, kernels.add, kernel, kernel.prepare(A, B)):

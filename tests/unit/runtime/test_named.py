@@ -1,4 +1,4 @@
-"""Arguments by name: each lands where the kernel has it, and what does not fit is one line."""
+"""Arguments by name: each reaches its place in the kernel, and a wrong one gives one line."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ A, B, R = array((3, 5)), array((3, 5), start=100), array((3, 5), start=1000)
 
 
 def kernel(*names: str) -> KernelEntry:
-    """An addition of matrices of these names, called by them."""
+    """Return an addition of matrices of these names, called by them."""
     return entry(*(param(n, (3, 5)) for n in (*names, "out")), key="_".join(names))
 
 
 def given(kernels: Adding, *arguments: Any, prepared: bool, **named: Any) -> dict[str, Any]:
-    """Calls the kernel with these; the addresses that it ran with, by name."""
+    """Call the kernel with these arguments; return the addresses that it ran with, by name."""
     backend = kernels.backend
     assert isinstance(backend, HostFake)
     y = kernels.add.prepare(*arguments, **named)() if prepared else kernels.add(*arguments, **named)
@@ -49,7 +49,7 @@ def test_one_kernel(prepared: bool) -> None:
 
 @pytest.mark.parametrize("prepared", [False, True], ids=["call", "prepare"])
 def test_names_decide_between_kernels(prepared: bool) -> None:
-    """Shapes do not: all matrices have the same."""
+    """Shapes cannot decide, because all matrices have the same."""
     kernels = kernels_on(HostFake(), kernel("a", "b"), kernel("a", "b", "c"), kernel("a", "b", "r"))
     with pytest.raises(ArgumentError, match="several kernels take these arguments: a_b_c, a_b_r"):
         kernels.add(A, B, R)

@@ -1,4 +1,4 @@
-"""Kernels of several outputs: calls give tuples and take them, on the CPU and by the reference."""
+"""Kernels of several outputs return and accept tuples, on the CPU and by the reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choosing a device and, on it, the best code of every kernel."""
+"""Choice of a device and of the best code for every kernel on it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Software(OpaqueFake):
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> dict[str, type[Backend]]:
-    """A machine without GPU drivers but with a CPU; tests put other backends in."""
+    """Simulate a machine with a CPU and no GPU driver; tests add other backends."""
     here: dict[str, type[Backend]] = {"cuda": AbsentFake, "hip": AbsentFake, "cpu": HostFake}
     here["vulkan"] = Software
 
@@ -82,7 +82,7 @@ def test_named_device(machine: dict[str, type[Backend]]) -> None:
 
 
 def test_without_a_number_the_device_that_runs_most(machine: dict[str, type[Backend]]) -> None:
-    """Software is taken last, unless it runs more; a number is taken at its word."""
+    """Software drivers come last unless they run more; a device number is obeyed."""
 
     class Three(OpaqueFake):
         @classmethod
@@ -192,7 +192,7 @@ def test_the_best_entry_for_this_device(machine: dict[str, type[Backend]]) -> No
 
 
 def test_the_best_artifact_of_an_entry(machine: dict[str, type[Backend]]) -> None:
-    """Machine code before what a driver must compile, in whatever order they stand."""
+    """Machine code is preferred to code that a driver must compile, in any order."""
     code, portable = entry(), entry(format="slow-fake")
     for artifacts in (
         (*code.artifacts, *portable.artifacts),

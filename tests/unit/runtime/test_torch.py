@@ -1,8 +1,6 @@
-"""PyTorch's tensors: found without DLPack where they are plain, and refused where they are not.
-
-No test needs PyTorch: where it is not installed, a stand-in of the few methods that the runtime
-asks for takes its place, which does what PyTorch 2 was seen to do.
-"""
+"""PyTorch's tensors: used without DLPack if they are plain, and refused if they cannot be used.
+Without PyTorch, a stand-in has the few methods that the runtime calls, with the behaviour of
+PyTorch 2."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ SHAPE = (3, 5)
 
 
 class Standin:
-    """A tensor: numpy's memory with PyTorch's methods. A float32 or, as bits, a bfloat16."""
+    """Tensor with numpy's memory and PyTorch's methods: float32 or, as bits, bfloat16."""
 
     def __init__(self, data: np.ndarray[Any, Any], **facts: Any) -> None:
         self.data, self.facts = data, facts
@@ -82,14 +80,14 @@ Standin.__module__, Standin.__name__, Standin.__qualname__ = "torch", "Tensor", 
 
 
 class Parameter(Standin):
-    """Stand-in for the class in which layers keep their weights."""
+    """Stand-in for the class of a layer's weights."""
 
 
 Parameter.__module__ = "torch.nn.parameter"
 
 
 class Subclass(Standin):
-    """Somebody's tensor, whose methods may mean anything."""
+    """Subclass of a tensor whose methods may do anything."""
 
     def data_ptr(self) -> int:
         raise AssertionError("not to be asked")
@@ -120,11 +118,11 @@ def test_plain_tensors_are_found_without_dlpack(kind: type[Standin]) -> None:
 
 
 def test_a_tensor_in_gives_a_tensor_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kernel's result is an array of the library of its arguments, in a call and a prepared one;
-    with numpy's arrays alone, or `out`, it is as before."""
+    """Results of calls and prepared calls are arrays of the arguments' library; with numpy's
+    arrays alone, or `out`, nothing changes."""
 
     class Fresh(Standin):
-        """A type that was not seen before `from_dlpack` was there."""
+        """Type that was not seen before it had `from_dlpack`."""
 
     def from_dlpack(value: Any) -> Fresh:
         read = dlpack.read(value)
@@ -220,7 +218,7 @@ def test_dispatch_remembers_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_prepared_call_keeps_the_memory_that_it_was_given() -> None:
-    """`tensor.data = other` frees what the tensor had, unless somebody holds its storage."""
+    """`tensor.data = other` frees the old memory unless something holds its storage."""
     tensor = Standin(floats())
     storage = weakref.ref(tensor.data)
     call = kernels().add.prepare(tensor, floats())

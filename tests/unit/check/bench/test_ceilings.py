@@ -1,4 +1,4 @@
-"""Limits of a kernel on this CPU: the loops execute the instructions that they claim."""
+"""Limits of a kernel on this CPU: their loops execute the claimed instructions."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def test_the_loop_of_a_peak_is_multiply_adds_and_its_counter(
 
 @pytest.mark.parametrize("dtype", [DType.BF16, DType.S8])
 def test_the_loop_on_tiles_that_are_loaded(dtype: DType) -> None:
-    """Four products of tiles of which each is loaded in the round; the last step of both operands
-    ends where the memory does."""
+    """Each iteration loads the tiles of four products; the last step of both operands ends at
+    the end of the memory."""
     here = find("x86-64-amx")
     (found,) = ceilings.arithmetic(dtype, here)
     text = render.text(found.template, {"arch": here.arch, **found.values, "loaded": True})
@@ -123,8 +123,8 @@ def test_a_peak_does_its_rounds(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_fastest_instruction_is_measured_not_looked_up(
     monkeypatch: pytest.MonkeyPatch, entry_for: EntryFor
 ) -> None:
-    """The rate of bf16 pairs, relative to multiply-adds of f32, differs between cores. A wrong
-    table would make a slow kernel look as if it reached the peak."""
+    """The rate of bf16 pairs, relative to f32 multiply-adds, differs between cores. With a wrong
+    table a slow kernel would seem to reach the peak."""
     target = find("x86-64-v4+bf16")
     pairs, widened = ceilings.arithmetic(DType.BF16, target)
     assert pairs.multiply_adds == 2 * widened.multiply_adds
@@ -160,7 +160,8 @@ def test_a_type_without_an_instruction_has_no_peak() -> None:
 @pytest.mark.integration
 @pytest.mark.parametrize(("name", "type_"), [("f16", np.float16), ("bf16", ml_dtypes.bfloat16)])
 def test_converting_takes_every_number_times_one_and_a_half(name: str, type_: type) -> None:
-    """Whole numbers up to 83 are so in bf16; where no instruction rounds, bits are cut off."""
+    """1.5 times a whole number up to 83 is exact in bf16; without a rounding instruction, bits
+    are cut off."""
     nbytes = 2 * 3 * 1024
     source, out = ceilings._memory(nbytes), ceilings._memory(nbytes)
     numbers = 2.0 * (np.arange(nbytes // 2) % 83)
@@ -239,7 +240,7 @@ def test_two_halves_are_the_whole() -> None:
 def test_a_gelu_has_the_multiply_adds_that_are_counted_for_it(
     dtype: DType, entry_for: EntryFor
 ) -> None:
-    """In the machine code of a product of one register tile, for each vector of its outputs."""
+    """The count is per vector of outputs, in the machine code of a product of one register tile."""
     target = find("x86-64-v4+bf16")
     counts, entries = [], []
     for epilogue in ((), (Epilogue.GELU,)):

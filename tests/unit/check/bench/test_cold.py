@@ -49,7 +49,8 @@ def test_calls_are_made_in_turn() -> None:
 
 
 def test_ways_share_the_turn() -> None:
-    """The copies that one way has just used are in the caches: the next way must not take them."""
+    """Copies that one way of calling has just used are in the caches, so the next way takes
+    others."""
     made: list[str] = []
     ways = [[partial(made.append, f"{way}{i}") for i in range(3)] for way in "ab"]
     a, b = timing.in_turn(ways)
@@ -82,7 +83,7 @@ def test_copies_are_the_same_elsewhere() -> None:
 
 @pytest.mark.integration
 def test_kernel_and_library_take_every_set(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A counted caller and a counted peer record the sets that they are called on, in order."""
+    """A recording caller and peer get the sets of operands in order."""
     called: list[tuple[str, int]] = []
     numbers: dict[int, int] = {}
 
@@ -111,7 +112,7 @@ def test_kernel_and_library_take_every_set(bundle: Path, monkeypatch: pytest.Mon
 def test_ceilings_of_memory_take_every_set(
     name: str, entry_for: EntryFor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Their own memories: as many of each, and each way to pass them is tried on all."""
+    """Ceilings have as many memories of their own, and try each pattern on all of them."""
     made: list[int] = []
     tried: list[int] = []
     memory, fastest = ceilings._memory, ceilings.fastest_in_turn

@@ -1,4 +1,4 @@
-"""Peers: each computes what the kernel computes, and says what it cannot."""
+"""Peers: each computes what the kernel computes, or gives the reason why it cannot."""
 
 from __future__ import annotations
 
@@ -122,8 +122,8 @@ def test_libraries_behind_c_compute_the_product(
 
 
 def ready(name: str, entry: KernelEntry, data: dict[str, Bytes], spec: Spec) -> Peer | None:
-    """A peer that has run once; None if it says that it has no exact product on this CPU, which
-    only one without the instructions excuses."""
+    """Return a peer that has run once; None if the library has no exact product on this CPU,
+    which only a CPU without the instructions excuses."""
     try:
         peer = peers.make(name, entry, data, CPU)
         peer.run()
@@ -161,7 +161,7 @@ def test_a_peer_that_is_not_exact_says_so(entry_for: EntryFor) -> None:
 
 
 def need_onednn() -> None:
-    """Skip without the library, but not in CI if it can be installed."""
+    """Skip the test without oneDNN; in CI, where it can be installed, fail."""
     try:
         dnnl.dnnl()
     except DeviceError as reason:
@@ -225,7 +225,7 @@ SYMMETRIC = dataclasses.replace(WITH_RELU, padding=1, dilation=2)
 @pytest.mark.parametrize("is_own", [False, True], ids=["as given", "own"])
 @pytest.mark.parametrize("spec", [WITH_RELU, SYMMETRIC, CONVOLUTIONS[4]], ids=lambda s: s.key)
 def test_onednn_convolves(entry_for: EntryFor, spec: Conv2d, is_own: bool) -> None:
-    """Images are in the kernel's layout, or in the one that oneDNN chooses."""
+    """Images have the kernel's layout, or the one that oneDNN chooses."""
     need_onednn()
     entry = entry_for(spec)
     data = next(iter(inputs.data_sets(entry, 0))).buffers
@@ -331,7 +331,7 @@ def test_what_a_peer_cannot_do_is_said(entry_for: EntryFor) -> None:
 def test_torch_is_not_timed_on_other_types(
     entry_for: EntryFor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No operand may have another type; the first operand of a gather is f32."""
+    """An operand of another type, or a gather whose first operand is not f32, is refused."""
     monkeypatch.setitem(sys.modules, "torch", Mock())
     entry = entry_for(text.parse("gather(table,rows) 9x16,31 f32 index_dtype=s32"))
     with pytest.raises(DeviceError, match=r"torch does not support s32; try against=numpy$"):
@@ -339,7 +339,7 @@ def test_torch_is_not_timed_on_other_types(
 
 
 def test_torch_is_not_timed_on_other_functions() -> None:
-    """Functions that move elements are no call of the scalar language."""
+    """Functions that move elements are not calls of the scalar language."""
     expression = torch_peers._Expression(Mock(), {})
     for name in ("slice", "concat", "transpose"):
         with pytest.raises(DeviceError, match=f"torch does not support {name}; try against=numpy"):

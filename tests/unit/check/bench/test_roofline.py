@@ -1,4 +1,4 @@
-"""Rooflines by hand, and predictions from counts that are known."""
+"""Rooflines computed by hand, and predictions from known counts."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_what_is_not_known_is_left_out() -> None:
 
 @pytest.mark.parametrize("family", targets.families(), ids=lambda f: f.name)
 def test_devices_are_plausible(family: Family) -> None:
-    """Every target of a family with a table has a row, and faster types are faster."""
+    """Every target of a family with a table has a row, and narrower types are faster."""
     for target in family.targets:
         rates = family.rates(target)
         if family.name == "vulkan":

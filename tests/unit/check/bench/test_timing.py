@@ -1,4 +1,4 @@
-"""Timing: interleaving, medians, limits of time, and whether the machine was quiet."""
+"""Timing: interleaving, medians, time limits, and whether the machine was quiet."""
 
 from __future__ import annotations
 
@@ -99,7 +99,8 @@ def test_the_time_of_others_is_that_of_all_but_this_process() -> None:
 
 
 def test_what_disturbed_the_times_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cores that others took, and how far two halves of the rounds are apart."""
+    """The result has the cores that other processes used, and the difference of two halves of
+    the rounds."""
     times = [[1.0, 1.0], [1.0, 2.0]]
     monkeypatch.setattr(timing, "samples", lambda *_, **__: times)
     busy = iter([0.0, 1.0])

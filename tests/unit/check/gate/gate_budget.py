@@ -1,4 +1,4 @@
-"""A file with one budget, and the verdict on numbers that a test gives."""
+"""File with one budget, and the verdict on given numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""perf_budgets.toml: what it may say, and the line of everything that is wrong in it."""
+"""perf_budgets.toml: accepted entries, and the line of every mistake."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def add(*more: str) -> int:
 
 
 def counted(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    """Return the counts of `kgen emulate` itself."""
+    """Return the counts of `kgen emulate`."""
     capsys.readouterr()
     command = ["emulate", "kernels.ptx", *LAUNCH, *ARGUMENTS, "--profile", "--json"]
     assert main(command) == 0
@@ -62,7 +62,7 @@ def test_a_file_is_added_and_held(folder: Path, capsys: pytest.CaptureFixture[st
 
 @pytest.mark.integration
 def test_a_broken_budget_names_the_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The budget is one instruction less than the kernel needs, which is exit status 1."""
+    """The budget is one instruction below the kernel's count: exit status 1."""
     assert add("--write") == 0
     number = counted(capsys)["instructions"]
     path = folder / "perf_budgets.toml"
@@ -79,7 +79,7 @@ def test_a_broken_budget_names_the_line(folder: Path, capsys: pytest.CaptureFixt
 
 @pytest.mark.integration
 def test_a_fault_is_a_check_that_failed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The kernel's array became too short: exit status 1, and the fault with its line."""
+    """The kernel's array is too short: exit status 1, and the fault with its line."""
     assert add("--write") == 0
     np.save(folder / "n.npy", np.arange(1, 51, dtype=np.uint32))
     capsys.readouterr()
@@ -104,7 +104,7 @@ def test_a_fault_is_a_check_that_failed(folder: Path, capsys: pytest.CaptureFixt
 def test_an_instruction_that_is_not_known_is_no_fault(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nothing was checked then: exit status 2, in one line."""
+    """Nothing was checked: exit status 2, in one line."""
     assert add("--write") == 0
     path = folder / "kernels.ptx"
     path.write_text(path.read_text().replace("ld.global.", "frob.global."))
@@ -133,7 +133,7 @@ def amd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.integration
 def test_an_amd_file_is_held(amd: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Both matrices are read once; each barrier that is doubled breaks the budget."""
+    """Both matrices are read once; each doubled barrier breaks the budget."""
     (entry,) = budgets.load(amd / "perf_budgets.toml").entries
     assert (entry.target_name, entry.kernel) == ("llvm", "matmul_tiled of k.ll")
     limits = {limit.metric.name: limit.value for limit in entry.limits}
@@ -165,7 +165,7 @@ def test_a_race_of_an_amd_file_is_a_check_that_failed(
 
 @pytest.mark.integration
 def test_files_are_found_from_the_budgets(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wherever the command runs, and however the file was named."""
+    """Paths are relative to the file of budgets, wherever the command runs."""
     (folder / "gate").mkdir()
     assert add("--write", "--budgets", "gate/b.toml") == 0
     text = (folder / "gate/b.toml").read_text()

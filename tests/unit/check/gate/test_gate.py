@@ -50,7 +50,7 @@ def test_one_broken_budget_breaks_the_report() -> None:
 
 
 def test_a_metric_that_the_kernel_does_not_have() -> None:
-    """A default is left out; a limit of the kernel's own is a mistake."""
+    """A default is ignored; a budget in the kernel's own entry is an error."""
     assert "spills" not in [r.limit.metric.name for r in judged(FILE, NUMBERS).results]
     with pytest.raises(
         BudgetError, match="registers is not a metric of this kernel; its static metrics are code"

@@ -1,4 +1,4 @@
-"""The hot loop of machine code: by hand on small texts, and on what the compilers make."""
+"""Hot loop of machine code: by hand on small texts, and in compiled kernels."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ def test_without_products_it_is_the_loop_that_loads() -> None:
 
 
 def test_an_unrolled_tile_that_loops_call_comes_before_a_loop_of_sums() -> None:
-    """The function that has it, of several; loops of other functions add up what it made."""
+    """The unrolled tile is in one of several functions; loops of other functions add up its
+    results."""
     fma, load = MachineInstruction(opcode="vfmadd231ps"), parse_assembly(NESTED)[-5]
     ret = MachineInstruction(opcode="retq")
     tile, sums = [load, fma, fma, fma, ret], [load, load, branch(5), fma, ret]
@@ -79,8 +80,8 @@ def test_peeled_products_do_not_hide_a_loop() -> None:
 
 
 def test_a_loop_over_shares_does_not_hide_the_one_inside() -> None:
-    """Stream-k: around the main loop is one that has the remainder's products too, and behind it
-    one that adds up parts."""
+    """In stream-k, an outer loop also has the remainder's products, and a later loop adds up
+    parts."""
     shares = [FFMA, HMMA, HMMA, HMMA, branch(1), HMMA, HMMA, FFMA, FFMA, branch(7), branch(0)]
     loop = hot(shares)
     assert (loop.body, loop.work) == (range(1, 5), 3)

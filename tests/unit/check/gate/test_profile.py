@@ -1,4 +1,4 @@
-"""Profiles of kernels: against sums by hand, and as a reader sees them."""
+"""Profiles of kernels: against sums by hand, and as printed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def flagship() -> tuple[KernelEntry, Profile]:
 
 @pytest.mark.integration
 def test_the_mainloop_of_the_flagship_by_hand(sm_80: tuple[KernelEntry, Profile]) -> None:
-    """Every sum of the mma.sync mainloop follows from the schedule; all of it is conflict-free."""
+    """Every sum of the mma.sync main loop follows from the schedule; there are no bank
+    conflicts."""
     entry, launch = sm_80
     m = n = k = 1024
     schedule, counters = entry.schedule, launch.report.counters

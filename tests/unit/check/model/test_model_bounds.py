@@ -12,7 +12,7 @@ ROUNDED = np.array([np.inf, 1.0, -2.0], np.float32)
 
 
 def test_what_is_beyond_f32_is_infinite() -> None:
-    """And says nothing of the others, which are held to their own bound."""
+    """Other elements keep their own bound."""
     assert worst(ROUNDED, EXACT, ROUNDED) == 0.0
     assert worst(np.array([np.inf, 1.0, -2.1], np.float32), EXACT, ROUNDED) > 1.0
 
@@ -29,7 +29,7 @@ def test_what_is_beyond_f16_is_infinite() -> None:
 
 
 def test_what_the_model_in_f32_has_no_number_for() -> None:
-    """Infinity by infinity, where f64 has both numbers."""
+    """Infinity divided by infinity, where both are finite in f64."""
     exact, rounded = np.array([1.0, 1.0]), np.array([np.nan, 1.0], np.float32)
     assert worst(rounded, exact, rounded) == 0.0
     assert worst(np.array([1.0, np.nan], np.float32), exact, rounded) > 1.0

@@ -1,4 +1,4 @@
-"""The assembly of Vulkan drivers, read; and budgets for it where a driver is not here."""
+"""Assembly of Vulkan drivers, and budgets for it without a driver."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ block.u 3 L7 [1] -> {
 
 
 def test_radv() -> None:
-    """A dual-issued pair counts as two, and what the driver cannot print as one; the encoding
-    after the ; is no operand."""
+    """A dual-issued pair counts as two, and an instruction that the driver cannot print as one;
+    the encoding after ; is no operand."""
     code = parse_radv(RADV)
     loop = hot_loop.find(code, WORDS["amdgpu"])
     assert loop is not None and loop.kind is WorkKind.FMA and not loop.unrolled
@@ -94,7 +94,7 @@ def checked() -> GateReport:
 def test_an_absent_driver_skips_its_budgets_and_breaks_them_in_ci(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A default for all kernels is no claim that a driver was asked."""
+    """A default for all kernels does not require a driver."""
     report = checked()
     assert report.passed and report.count(Verdict.SKIPPED) == report.count(Verdict.OK) == 1
     assert "make drivers" in "".join(conclusion(report))

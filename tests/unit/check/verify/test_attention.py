@@ -1,4 +1,4 @@
-"""Attention: the scalar reference against ONNX, the oracle against the reference."""
+"""Attention: the scalar reference against ONNX, and the float64 oracle against the reference."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def attentions(draw: st.DrawFn) -> Attention:
 
 
 def by_onnx(spec: Attention, tensors: dict[str, Any]) -> Any:
-    """ONNX's own evaluation of Attention, opset 24; ours is heads first."""
+    """Return ONNX's own result of Attention, opset 24; our heads come first."""
     import onnx
     from onnx.reference import ReferenceEvaluator
 
@@ -129,7 +129,7 @@ def test_window_and_lse_by_decimal_numbers() -> None:
     out, lse = (elements(spec.to_json(), buffers, name) for name in ("out", "lse"))
 
     def capped(score: Decimal) -> Decimal:
-        """2 tanh(score / 2)."""
+        """Return 2 tanh(score / 2)."""
         return 2 - 4 / (score.exp() + 1)
 
     for i in range(5):
@@ -172,7 +172,7 @@ def test_oracle_is_the_reference(spec: Attention, entry_for: EntryFor) -> None:
 @given(spec=attentions())
 @settings(deadline=None, max_examples=20)
 def test_places_of_the_outputs(spec: Attention, entry_for: EntryFor) -> None:
-    """Coordinates of tiles and places in the stored outputs lead to each other."""
+    """Coordinates of tiles and offsets in the stored outputs convert into each other."""
     for entry in entry_for(spec).by_output:
         shape = entry.output.shape
         numbers = np.arange(math.prod(shape), dtype=np.uint64).reshape(shape)
@@ -185,7 +185,7 @@ def test_places_of_the_outputs(spec: Attention, entry_for: EntryFor) -> None:
 
 @pytest.mark.parametrize("fields", [{}, {"mask": (40, 50)}, {"kv_length": True, "causal": True}])
 def test_most_results_are_promised(fields: Any, entry_for: EntryFor) -> None:
-    """The bound is finite and small for random data, and special values leave finite results."""
+    """The bound is small for random data, and special values leave finite results."""
     spec = Attention(q=(2, 2, 40, 16), k=(2, 1, 50, 16), dtype="f32", **fields)
     entry = entry_for(spec)
     box = tuple(slice(0, n) for n in oracle.output_shape(entry))

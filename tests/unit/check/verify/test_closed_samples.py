@@ -1,4 +1,5 @@
-"""Samples of workgroups that share pieces of the output: what one needs, another of them makes."""
+"""Samples of workgroups that share pieces of the output: the sample has every workgroup that one
+of them needs."""
 
 from __future__ import annotations
 
@@ -139,7 +140,7 @@ def test_every_piece_has_one_writer(entry_for: EntryFor, m: int, n: int, k: int,
 def test_whoever_is_waited_for_is_in_the_sample(
     entry_for: EntryFor, m: int, n: int, k: int, ctas: int
 ) -> None:
-    """The steps of a shared piece that the sample writes are all of numbers that it has."""
+    """The sample has every contribution to a piece that it writes."""
     entry = stream(entry_for, m, n, k, ctas)
     (launch,) = entry.launches
     assert launch.tile is not None and launch.tile.walk is not None

@@ -1,4 +1,5 @@
-"""Convolutions: the scalar reference against ONNX's, and the oracle against the reference."""
+"""Convolutions: the scalar reference against ONNX's, and the float64 oracle against the
+reference."""
 
 from __future__ import annotations
 
@@ -126,7 +127,7 @@ def test_padding_is_zeros_times_the_weights_as_in_onnx(value: float) -> None:
 
 @pytest.mark.parametrize("value", [np.inf, np.nan, 1.0])
 def test_kernels_may_leave_out_products_with_padding(value: float, entry_for: EntryFor) -> None:
-    """Only outputs that multiply padding by a weight that is not finite have no bound."""
+    """Only outputs that multiply padding by a NaN or infinite weight have no bound."""
     spec = Conv2d(input=(2, 1, 3, 4), weights=(2, 1, 3, 3), padding=1, dtype="f32")
     entry = entry_for(spec)
     buffers = next(iter(inputs.data_sets(entry, 0))).buffers
@@ -149,7 +150,7 @@ def test_oracle_is_the_reference(spec: Conv2d, entry_for: EntryFor) -> None:
 @given(spec=convs())
 @settings(deadline=None, max_examples=20)
 def test_places_of_the_output(spec: Conv2d, entry_for: EntryFor) -> None:
-    """Coordinates of tiles and places in the stored output lead to each other."""
+    """Coordinates of tiles and offsets in the stored output convert into each other."""
     entry = entry_for(spec)
     numbers = np.arange(math.prod(entry.output.shape)).reshape(entry.output.shape)
     grouped = window_products.by_group(entry.spec, numbers)

@@ -164,8 +164,8 @@ def test_an_honest_kernel_is_inside_its_bound_and_a_wrong_one_is_not(
 def test_one_lost_product_shows_however_many_there_are(
     entry_for: EntryFor, k: int, out: DType
 ) -> None:
-    """On whole numbers, whose sums are exact; the bound on random data grows with K, and is wide
-    where operands or results have few bits."""
+    """Sums of whole numbers are exact. The bound on random data grows with K, and is wide for
+    types of few bits."""
     entry = entry_for(Matmul(m=16, n=16, k=k, dtype=DType.BF16, out_dtype=out))
     whole = next(d for d in inputs.data_sets(entry, 0) if d.whole)
     found = oracle.estimate(entry, whole.buffers, (slice(0, 1), slice(0, 16), slice(0, 16)), True)
@@ -186,7 +186,7 @@ def ratio(found: Estimate, got: np.ndarray, dtype: DType) -> float:
 
 
 def test_the_bound_of_a_sum_is_no_wider_than_it_says() -> None:
-    """factor sqrt(K) u_acc (|A| |B|), here 3 sqrt(16) 2**-24 5."""
+    """The bound is factor sqrt(K) u_acc (|A| |B|), here 3 sqrt(16) 2**-24 5."""
     target = Tolerance(accumulate=DType.F32, factor=3.0, reason="a test")
     value, magnitude = np.zeros(1), np.full(1, 5.0)
     found = tolerance.product(value, magnitude, 16, False, target)
@@ -195,8 +195,7 @@ def test_the_bound_of_a_sum_is_no_wider_than_it_says() -> None:
 
 
 def test_an_overflow_has_the_sign_of_what_overflows() -> None:
-    """f16 ends at 65504; a sum that may be beyond may come out infinite, but not of the other
-    sign."""
+    """The largest f16 is 65504; a sum near it may become infinite, but not of the other sign."""
     error = np.full(1, 100.0)
     expected = Estimate(value=np.full(1, 65500.0), error=error, accumulate=DType.F32)
     for got, wrong in ((np.inf, 0.0), (-np.inf, np.inf)):
@@ -233,7 +232,7 @@ def test_an_honest_softmax_is_inside_its_bound(
 
 @pytest.mark.parametrize("flushed", [False, True])
 def test_results_that_are_rounded_may_be_zero_where_the_kernel_says_so(flushed: bool) -> None:
-    """A norm times 0 is exactly its shift, of which 2^-130 is subnormal, and 2^-126 is not. Another
+    """A norm times 0 equals its shift exactly; 2^-130 is subnormal, and 2^-126 is not. The other
     output keeps its bound."""
     target = Tolerance(
         accumulate=DType.F32,

@@ -1,4 +1,5 @@
-"""The scalar ground truth, against values worked out by hand and against other code for bits."""
+"""Scalar reference against values worked out by hand, and its decoding of bits against other
+code."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ def test_every_16_bit_number_survives_decoding_and_encoding(dtype: DType) -> Non
 
 @pytest.mark.parametrize("dtype", list(DType))
 def test_many_elements_are_read_as_each_alone(dtype: DType) -> None:
-    """Every number of up to 16 bits; of larger types, words with any bits."""
+    """Every number of up to 16 bits; of larger types, random words."""
     size = dtype.itemsize
     count = 1 << min(8 * size, 16 if size == 2 else 12)
     words = [i * (2 ** (8 * size) // count + 1) % 2 ** (8 * size) for i in range(count)]
@@ -108,7 +109,8 @@ def test_matmul_is_what_the_definition_says() -> None:
 
 
 def test_the_scale_of_blocks_of_4_bits_is_f32() -> None:
-    """Whatever the output is: it restores the range of numbers of 8 bits and less."""
+    """The scale restores the range of numbers of 8 bits and less, so it does not depend on the
+    output."""
     spec = Matmul(
         m=1,
         n=2,

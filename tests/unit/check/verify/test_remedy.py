@@ -17,7 +17,7 @@ from kgen.targets.base import Target
 def test_candidates_are_ranked_once(
     overrides: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However many values are tried; ranking is most of the time that planning takes."""
+    """Ranking takes most of the planning time, and is not repeated for each value."""
     spec, target = Matmul(m=64, n=64, k=8192), targets.find("sm_80")
     ranked: list[Spec] = []
     family = targets.family("cuda")

@@ -1,4 +1,4 @@
-"""A sample of a large grid: which workgroups and elements, and that they keep to their tiles."""
+"""Sample of a large grid: chosen workgroups and elements, and accesses outside of their tiles."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ def test_what_would_be_emulated_for_hours_is_refused(entry_for: EntryFor) -> Non
 
 
 class Sampled(executor.Executor):
-    """Writes the tiles of the chosen workgroups, each a number of elements too far to the right."""
+    """Kernel that writes the tiles of the chosen workgroups, shifted to the right by some
+    elements."""
 
     on, form, samples = "emulator", "ptx", True
 

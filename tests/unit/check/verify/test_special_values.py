@@ -1,5 +1,5 @@
-"""Special values: every kind in every neighbourhood, in every residue of K and of a row, and
-results worth comparing."""
+"""Special values: every kind next to every other, at every residue of K and of a row, with
+results that can be compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Examples of tiles and walks in the reference page: the numbers are what the code computes."""
+"""Examples of tiles and walks in the reference page have the computed numbers."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def by_transforms(entry: KernelEntry, arrays: dict[str, Any]) -> Any:
 @pytest.mark.parametrize("math", MATHS)
 @pytest.mark.parametrize("channels", [1, 64, 512, 1024])
 def test_whole_numbers_are_exact(math: ConvMath, channels: int, entry_for: EntryFor) -> None:
-    """Nearly all sums fit f32, so that arithmetic in f32 gives the convolution itself."""
+    """Nearly all sums fit f32, so f32 arithmetic gives the exact convolution."""
     entry = entry_for(conv(channels, 6, math))
     arrays, found = data_of(entry, "whole-number")
     exact = found.error == 0
@@ -80,8 +80,8 @@ def test_whole_vectors_have_every_place(math: ConvMath) -> None:
 
 @pytest.mark.parametrize("math", MATHS)
 def test_nan_stays_in_its_tiles(math: ConvMath, entry_for: EntryFor) -> None:
-    """NaN of an image is promised where a window sees it, and possible in its tile alone; a kernel
-    with NaN makes NaN of its channel."""
+    """NaN of an image must appear if a window sees it, and may appear in its tile; a kernel with
+    NaN makes NaN of its channel."""
     entry = entry_for(conv(3, 21, math))
     arrays, found = data_of(entry, "special-value")
     assert not np.isinf(arrays["a"]).any() and np.isnan(arrays["a"]).any()

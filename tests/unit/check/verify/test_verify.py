@@ -1,4 +1,4 @@
-"""Verification itself: the reference posing as a device passes, and every way of cheating fails."""
+"""Verification itself: the reference passes as a device, and every seeded fault fails."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ Damage = Callable[[Mapping[str, memoryview]], None]
 
 
 class Device(ReferenceBackend):
-    """The reference, and after it whatever a broken kernel might do to the buffers."""
+    """Device that computes by the reference, and then changes the buffers as a broken kernel
+    might."""
 
     damage: ClassVar[Damage]
 
@@ -148,7 +149,7 @@ def test_an_element_that_is_not_written(run: Run, entry_for: EntryFor) -> None:
 
 
 def test_a_nan_that_is_not_written(run: Run, entry_for: EntryFor) -> None:
-    """The poison of an output is a NaN too, and must not pass for the one that belongs there."""
+    """An output's poison is NaN, too, and does not count as an expected NaN."""
 
     def unwrite(buffers: Mapping[str, memoryview]) -> None:
         bits, values = (np.frombuffer(buffers["out"], t) for t in (np.uint32, np.float32))

@@ -1,4 +1,5 @@
-"""Persistent workgroups: their pieces are all pieces, once each, in groups of rows."""
+"""Walk of persistent workgroups: they compute all tiles of the output, each once, in groups of
+rows."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from kgen_runtime.manifest import Launch, Tile, Walk
 
 
 def tile(group: int) -> Tile:
-    """5 x 3 pieces of each of two matrices."""
+    """Return a tile with 5 x 3 pieces in each of two matrices."""
     return Tile(shape=(2, 74, 40), extent=(1, 16, 16), axes=(0, 0, 0), walk=Walk(group=group))
 
 
@@ -56,7 +57,7 @@ def test_clusters_write_everything_once(ctas: int, cluster: int) -> None:
 
 @pytest.mark.parametrize(("workgroups", "dies"), [(30, 8), (7, 3), (4, 8), (16, 4)])
 def test_numbers_of_dies(workgroups: int, dies: int) -> None:
-    """Workgroups go round the dies; the numbers of a die are neighbours."""
+    """Workgroups are distributed over dies in turn; each die gets neighbouring tiles."""
     numbered = tile(1)
     numbered = replace(numbered, walk=Walk(dies=dies, drawn=False))
     found = replace(launch(1, workgroups), tile=numbered)

@@ -1,7 +1,5 @@
-"""Manifests with one change each, and what the runtime does with those that the reader accepts.
-
-Every field is dropped, given values of every kind, swapped with its neighbours and doubled.
-"""
+"""Manifests with one change each, and calls of kernels that the reader accepts. Every field is
+dropped, given values of every kind, swapped with its neighbours and duplicated."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ WRONG: tuple[Any, ...] = (
 
 
 def places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The path of every value."""
+    """Yield the path of every value."""
     if path:
         yield path
     items = (
@@ -39,7 +37,7 @@ def places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def edited(data: Any, path: tuple[Any, ...], change: Callable[[Any, Any], None]) -> Any:
-    """A copy, of which only what lies on the path is new."""
+    """Return a copy in which only objects along the path are new."""
     if len(path) > 1:
         data = copy.copy(data)
         data[path[0]] = edited(data[path[0]], path[1:], change)
@@ -50,7 +48,7 @@ def edited(data: Any, path: tuple[Any, ...], change: Callable[[Any, Any], None])
 
 
 def lies(data: Any) -> Iterator[tuple[str, Any]]:
-    """Manifests with one change each, and what that is."""
+    """Yield manifests with one change each, and the change in words."""
     for path in places(data):
         where = ".".join(map(str, path))
 
@@ -108,8 +106,8 @@ def use_each(
     folder: Path,
     data: object = None,
 ) -> None:
-    """Run `body` for each (what, manifest) in a process of its own. It may use `what`, the `bundle`
-    of the manifest and these files, and the `data`; an error of ours is in one line."""
+    """Run `body` for each (what, manifest) in a separate process. It may use `what`, the
+    manifest's `bundle`, its files and the `data`; an error of kgen is printed in one line."""
     path = folder / "lies.pickle"
     path.write_bytes(pickle.dumps((dict(files), data, manifests)))
     program = _WORKER.replace("USE", textwrap.indent(body, "    "))

@@ -1,4 +1,4 @@
-"""Bundles: deterministic, aligned, checked when read, and never half-written."""
+"""Bundles are deterministic, aligned, checked when read, and never written in part."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class Pipe(io.RawIOBase):
 
 @pytest.mark.integration
 def test_bytes_and_open_files(bundle: kgen.Bundle, tmp_path: Path) -> None:
-    """They are read as paths are, and an open file stays open."""
+    """Bundles load from bytes and open files as from paths; an open file stays open."""
     path = bundle.save(tmp_path / "x.kgen")
     data = path.read_bytes()
     with path.open("rb") as file:
@@ -197,7 +197,7 @@ def test_one_kernel_twice_is_refused() -> None:
 def test_a_damaged_archive_is_one_line(
     offset: int, value: int, bundle: kgen.Bundle, tmp_path: Path
 ) -> None:
-    """Bytes of the manifest's entry in the directory at the archive's end."""
+    """Damage the manifest's entry in the directory at the archive's end."""
     path = bundle.save(tmp_path / "x.kgen")
     data = bytearray(path.read_bytes())
     data[data.index(b"PK\x01\x02") + offset] |= value
@@ -230,7 +230,7 @@ def test_any_damage_is_an_error_of_ours(bundle: kgen.Bundle, tmp_path: Path) -> 
 def test_what_is_checked_is_what_is_loaded(
     bundle: kgen.Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file that is written in place while it is read gives no code that was not checked."""
+    """Code that changes in the file while it is read is never loaded unchecked."""
     path = bundle.save(tmp_path / "x.kgen")
     kernel = bundle.manifest.kernels[0]
     content = bundle.files[kernel.artifacts[0].file]

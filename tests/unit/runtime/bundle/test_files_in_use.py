@@ -1,4 +1,4 @@
-"""Bundles and weights that change while a program uses them, or are no plain files."""
+"""Bundles and weights that change while a program uses them, or are not regular files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ except kgen_runtime.KgenError as error:
 
 @pytest.fixture(params=[False, True], ids=["inside", "beside"])
 def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """A bundle with its weights inside, or in files beside it."""
+    """Return a bundle with its weights inside, or in files beside it."""
     return mlp_bundle("x86-64-v3").save(tmp_path / "m.kgen", external_weights=request.param)
 
 
@@ -70,7 +70,7 @@ def test_what_is_mapped_stays_when_a_new_file_has_its_name(path: Path) -> None:
 
 
 def test_mapped_weights_are_the_file(path: Path) -> None:
-    """The default: nothing is read before it is used, and processes share it."""
+    """Mapping is the default: nothing is read before it is used, and processes share the pages."""
     with kgen_runtime.load(path, device="cpu") as kernels:
         for file in files(path):
             overwritten(file)

@@ -1,8 +1,7 @@
-"""Small bundles that ask for much: the work to judge one is in proportion to its bytes.
-
-Instructions are counted, not seconds: a machine under load judges the same. Here they are those of
-Python, which judges specs; tests/device/cpu/c_runtime/test_hostile.py counts those of libkgen.
-"""
+"""Small bundles that claim a lot: the work to judge one is in proportion to its bytes.
+Instructions are counted instead of seconds, so that a busy machine gives the same result. Here
+these are Python's, which judges specs; tests/device/cpu/c_runtime/test_hostile.py counts
+libkgen's."""
 
 from __future__ import annotations
 
@@ -43,7 +42,8 @@ def whole(bundle: kgen.Bundle) -> Any:
 
 
 def judged(data: Any) -> tuple[int, str]:
-    """Instructions of Python's that judge a manifest's specs, and why it is refused."""
+    """Return the Python instructions that judge a manifest's specs, and the reason for the
+    refusal."""
     kernels = from_json(data).kernels
     count = 0
     why = ""
@@ -146,7 +146,7 @@ def many_steps_of_an_old_epilogue(data: Any, n: int) -> None:
     ids=lambda value: getattr(value, "__name__", ""),
 )
 def test_a_count_is_checked_before_what_it_counts(whole: Any, change: Change, message: str) -> None:
-    """Twice the entries take at most twice the instructions; so many of them stalled the reader."""
+    """Twice the entries take at most twice the instructions."""
     found = []
     for n in (2000, 4000):
         data = copy.deepcopy(whole)
@@ -168,7 +168,7 @@ def nested_views(data: Any, n: int) -> None:
 
 
 def nested(call: str, n: int) -> str:
-    """Calls of which each is an argument of the next one."""
+    """Return nested calls; each is an argument of the next one."""
     found = "x"
     for _ in range(n):
         found = call.format(found)
@@ -178,8 +178,7 @@ def nested(call: str, n: int) -> str:
 @pytest.mark.integration
 @pytest.mark.parametrize("change", [nested_calls, nested_views])
 def test_nested_calls_are_linear_in_their_depth(whole: Any, change: Change) -> None:
-    """Each name was passed up through all the calls around it; and a call takes so many
-    instructions."""
+    """Names are not passed up through all enclosing calls."""
     found = []
     for n in (8, 30, 60, 120):  # the first fills caches
         data = copy.deepcopy(whole)
@@ -208,7 +207,7 @@ def program(
     one_after: bool = True,
     target: str = TARGET,
 ) -> Any:
-    """A program of n steps of the one kernel, of which each reads what the one before wrote."""
+    """Return a program of n steps of one kernel; each reads what the previous one wrote."""
     data = copy.deepcopy(whole)
     middle = [value(f"v{i}", "arena", "", place_of(i)) for i in range(n - 1)]
     x, y = value("x", "input", "x"), value("y", "output", "y")
@@ -236,7 +235,7 @@ def program(
 
 
 def many_readers(whole: Any, n: int, *, target: str = TARGET) -> Any:
-    """Each step reads the input: none conflicts with another."""
+    """Every step reads the input, so none conflicts with another."""
     data = program(whole, n, lambda i: 128 * i, one_after=False, target=target)
     for step in data["programs"][0]["steps"]:
         step["bindings"]["x"] = "x"
@@ -244,7 +243,7 @@ def many_readers(whole: Any, n: int, *, target: str = TARGET) -> Any:
 
 
 def meetings_without_end(whole: Any, n: int, *, target: str = TARGET) -> Any:
-    """Writes with gaps, which no later one overwrites wholly, meet all earlier ones."""
+    """Writes with gaps, which no later one covers, overlap all earlier ones."""
     data = program(whole, n, lambda i: 0, target=target)
     kernel = data["kernels"][0]
     kernel |= {"op": "other", "spec": {"op": "other"}}  # no operation that says its tensors
@@ -264,7 +263,7 @@ def meetings_without_end(whole: Any, n: int, *, target: str = TARGET) -> Any:
 
 
 def before(after: list[int], earlier: list[Ancestors]) -> Ancestors:
-    """Ancestors of a step that waits for these."""
+    """Return the ancestors of a step that waits for these."""
     found = Ancestors()
     for step in after:
         found.add(step, earlier[step])
@@ -272,7 +271,7 @@ def before(after: list[int], earlier: list[Ancestors]) -> Ancestors:
 
 
 def test_a_chain_s_ancestors_are_two_numbers() -> None:
-    """They were one bit for each earlier step, which is quadratic."""
+    """Ancestors are ranges, because one bit for each earlier step would be quadratic."""
     earlier: list[Ancestors] = []
     for number in range(100):
         earlier.append(before([number - 1] if number else [], earlier))
@@ -328,7 +327,7 @@ def balanced(leaf: str, levels: int) -> str:
 
 @pytest.mark.integration
 def test_refused_bundles_leave_nothing_behind(bundle: kgen.Bundle, whole: Any) -> None:
-    """Long expressions, of which each is 2 MB as formulas, stayed in a cache of 256."""
+    """No cache keeps the formulas of long expressions."""
     first, last = whole["kernels"][0], copy.deepcopy(whole["kernels"][0])
     last |= {"launches": []}
     numbers = iter(range(1000))

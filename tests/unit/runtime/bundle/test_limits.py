@@ -1,4 +1,4 @@
-"""Limits of a manifest: what readers of bundles take."""
+"""Limits of a manifest that readers of bundles accept."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_the_header_of_c_is_the_table() -> None:
 
 
 def test_every_list_of_a_manifest_is_counted() -> None:
-    """Except texts that only people read, and lists that every entry of `json_values` bounds."""
+    """Exceptions are texts for people, and lists that `json_values` limits."""
     uncounted = {
         "Resources.findings",
         "Tolerance.flushed_outputs",

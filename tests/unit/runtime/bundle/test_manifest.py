@@ -1,4 +1,4 @@
-"""The manifest turns into JSON and back without loss, and refuses what it does not know."""
+"""The manifest converts to JSON and back without loss, and refuses unknown fields."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""Manifests that were edited consistently: each is refused in one line, or does no harm.
-
-What the reader accepts is loaded and called, where a wrong result or a crash counts.
-"""
+"""Manifests that were edited consistently: each is refused in one line, or harmless. Accepted
+ones are loaded and called; a wrong result or a crash fails the test."""
 
 from __future__ import annotations
 
@@ -68,7 +66,8 @@ def data_of(bundle: kgen.Bundle) -> Any:
 
 
 def accepted(data: Any) -> bool:
-    """Whether the reader takes it, and its specs fit; another error than ours fails the test."""
+    """Whether the reader accepts a manifest, and its specs fit; an error that is not kgen's
+    fails the test."""
     try:
         for kernel in from_json(data).kernels:
             check_spec(kernel)
@@ -94,8 +93,8 @@ if ".spec." in what:  # which the reference goes by, whatever it then computes
 
 
 def is_trusted(what: str) -> bool:
-    """How many tasks there are, within what they could write, only the code knows, unless a tile
-    says it: docs/reference/bundle-format.md, "Trust"."""
+    """Whether a change is of the number of tasks, which only the code knows unless a tile states
+    it: docs/reference/bundle-format.md, "Trust"."""
     return ".grid" in what
 
 
@@ -116,7 +115,7 @@ def test_every_field(bundle: kgen.Bundle, tmp_path: Path) -> None:
 
 
 def entries(spec: Spec, name: str, format: str) -> KernelEntry:
-    """A kernel as it is planned, with code that nobody runs."""
+    """Return a planned kernel with code that nobody runs."""
     target = targets.find(name)
     plan = pipeline.plan(spec, target)
     code = ArtifactEntry(
@@ -250,7 +249,7 @@ def test_a_spec_that_contradicts_its_kernel(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Kernels run by the manifest alone; the reference and commands compute by specs."""
+    """Kernels run by the manifest alone; the reference and commands read specs."""
     data = data_of(bundle)
     change(data)
     held = archive(data, bundle.files)
@@ -274,7 +273,7 @@ def test_memory_that_is_not_there(bundle: kgen.Bundle) -> None:
 
 @pytest.mark.integration
 def test_swapped_code(bundle: kgen.Bundle) -> None:
-    """With its own, right digest; and bytes that are no code, of any length."""
+    """Code of another kernel with a right digest, and bytes of any length that are not code."""
     data = data_of(bundle)
     one, other = (
         kernel_of(data, "relu")["artifacts"][0],
@@ -314,7 +313,7 @@ def test_deep_json(bundle: kgen.Bundle, depth: int) -> None:
 
 @pytest.mark.integration
 def test_compressed_files_are_refused_unread(bundle: kgen.Bundle) -> None:
-    """A bomb of 8 MB took a minute; what is stored is never larger than the archive."""
+    """Stored files are never larger than the archive, unlike compressed ones."""
     bomb = archive(" " * 10**7 + "{}", bundle.files, compression=zipfile.ZIP_DEFLATED)
     assert len(bomb) < 10**6
     with pytest.raises(BundleError, match=r"not a kgen bundle.*'manifest.json' is compressed"):
@@ -328,7 +327,7 @@ def test_compressed_files_are_refused_unread(bundle: kgen.Bundle) -> None:
 
 @pytest.mark.integration
 def test_entries_that_share_bytes_are_refused(bundle: kgen.Bundle) -> None:
-    """Entries that point at one large file would together be larger than the archive."""
+    """Entries that point at one large file would together exceed the archive."""
     data = bytearray(archive(data_of(bundle), bundle.files))
     first = data.index(b"PK\1\2")
     second = data.index(b"PK\1\2", first + 4)
@@ -348,7 +347,7 @@ def test_files_that_the_manifest_does_not_name_are_refused(bundle: kgen.Bundle) 
 
 @pytest.mark.integration
 def test_names_of_operations(bundle: kgen.Bundle) -> None:
-    """None hides a method, and an unknown one is refused by those who have to know it."""
+    """An operation's name hides no method; commands that need its meaning refuse an unknown one."""
     for op, message in {
         "close": "op=close is reserved and cannot name an operation",
         "_x": "is not a valid name",
@@ -410,7 +409,7 @@ def test_the_runtime_and_kgen_mean_the_same_tensors() -> None:
 
 @pytest.mark.integration
 def test_the_check_sees_every_entry(bundle: kgen.Bundle) -> None:
-    """Also of kernels that this device does not take."""
+    """Kernels for other devices are checked, too."""
     data = data_of(bundle)
     data["kernels"][-1]["launches"][0]["grid"] = [0, 0, 0]
     with pytest.raises(BundleError, match="is empty; each number"):

@@ -1,4 +1,4 @@
-"""Memory that loading takes: files that many kernels name, and states that nobody fills."""
+"""Memory that loading takes: files that many kernels name, and unused states."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def whole(bundle: kgen.Bundle) -> Any:
 
 
 def many(whole: Any, count: int) -> Any:
-    """A bundle of many kernels with one file of code, and one constant."""
+    """Return a bundle of many kernels with one file of code, and one constant."""
     kernel = next(k for k in whole["kernels"] if k["constants"])
     return whole | {"kernels": [kernel | {"key": f"k{i}"} for i in range(count)]}
 
@@ -96,7 +96,7 @@ def test_every_kernel_s_claim_on_a_file_is_checked(
 
 
 def resident() -> int:
-    """Bytes of this process that are in memory."""
+    """Return the bytes of this process that are in memory."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) << 10
@@ -104,7 +104,7 @@ def resident() -> int:
 
 
 def with_state(whole: Any, nbytes: int) -> Any:
-    """A program that reads and writes the start of a large state."""
+    """Return a program that reads and writes the start of a large state."""
     only = whole | {"kernels": [k for k in whole["kernels"] if not k["constants"]]}
     data = program(only, 2, lambda i: 0)
     main = data["programs"][0]
@@ -127,7 +127,7 @@ def test_a_large_state_is_not_touched(bundle: kgen.Bundle, whole: Any) -> None:
 
 
 def test_the_digest_of_a_shared_file_is_its_own(bundle: kgen.Bundle, whole: Any) -> None:
-    """Bytes that were changed are refused for the first kernel that names them."""
+    """Changed bytes are refused for the first kernel that names them."""
     data = many(whole, 2)
     files = files_of(data, bundle)
     name = data["kernels"][0]["constants"][0]["file"]

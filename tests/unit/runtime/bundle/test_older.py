@@ -1,4 +1,4 @@
-"""Bundles that an older kgen built: what they hold is loaded, run and verified."""
+"""Bundles of older versions of kgen are loaded, run and verified."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DATA = Path(__file__).parents[3] / "data"
 
 
 def older(kernel: KernelEntry) -> KernelEntry:
-    """Return relu as it was written while it was an operation of its own."""
+    """Return relu as older versions wrote it, as an operation of its own."""
     spec = {"op": "relu", "dtype": "f32", "shape": [3, 5]}
     return dataclasses.replace(kernel, spec=spec)
 

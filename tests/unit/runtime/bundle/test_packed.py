@@ -1,4 +1,4 @@
-"""Prepacked operands: the order, `pack`, constants in the bundle, and what is refused."""
+"""Prepacked operands: their order, `pack`, stored constants, and refusals."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ PRODUCT = A.astype(np.float64) @ B
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A kernel that packs inside and two that do not."""
+    """Return a bundle of a kernel that packs B itself and two with a prepacked B."""
     bundle = kgen.build([PLAIN, SPEC, TALL], targets=["native"])
     return bundle.save(tmp_path_factory.mktemp("packed") / "three.kgen")
 
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """B in the bundle, for two kernels of two targets."""
+    """Return a bundle that contains B, for two kernels of two targets."""
     bundle = kgen.build([PLAIN, SPEC], targets=["native", "x86-64-v3"], constants={"b": B})
     return bundle.save(tmp_path_factory.mktemp("stored") / "stored.kgen")
 
@@ -75,7 +75,7 @@ def test_the_order_is_the_documented_one(layout: Layout, batch: int) -> None:
 
 @pytest.mark.parametrize(("dtype", "depth"), [(DType.S8, 4), (DType.BF16, 2), (DType.F32, 2)])
 def test_a_matrix_and_its_transpose_pack_alike(dtype: DType, depth: int) -> None:
-    """With remainders of columns and of steps."""
+    """N and K have remainders."""
     found = []
     matrix = np.arange(1, 14 * 21 + 1, dtype=f"u{dtype.itemsize}").reshape(14, 21)[:13]
     for layout, stored in ((Layout.NN, matrix), (Layout.NT, matrix.T)):
@@ -90,7 +90,7 @@ def test_a_matrix_and_its_transpose_pack_alike(dtype: DType, depth: int) -> None
 @pytest.mark.parametrize("dtype", [DType.S8, DType.F16, DType.F32, DType.F64])
 @pytest.mark.parametrize("transposed", [False, True])
 def test_parts_of_a_panel(dtype: DType, transposed: bool) -> None:
-    """Three elements of all columns, then one; in a batch of 2 x 3 with gaps."""
+    """A panel has three elements of all columns, then one; in a batch of 2 x 3 with gaps."""
     k, n, width, depth, runs = 7, 5, 3, 4, (3, 1)
     shape = (2, 3, n, k) if transposed else (2, 3, k, n)
     strides = (200, 60, shape[-1] + 1, 1)
@@ -229,7 +229,7 @@ def test_wrong_arguments(path: Path) -> None:
 
 @pytest.mark.integration
 def test_orders_that_differ_are_not_guessed(path: Path) -> None:
-    """A user's schedule may make kernels differ, on AMX for instance."""
+    """Kernels may differ in their order by a user's schedule, on AMX for instance."""
     with kgen_runtime.load(path, device="cpu") as kernels:
         operand = kernels[TALL.key].packed
         assert operand is not None

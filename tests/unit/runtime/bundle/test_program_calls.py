@@ -1,4 +1,4 @@
-"""Calls of a program as people write them: lists, numbers, other libraries, sessions of threads."""
+"""Calls of a program with lists, numbers, arrays of other libraries, and sessions of threads."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def loaded(model: Any, folder: Path, **options: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A row of a table times a number, and minus the sum of all so far, which is a state."""
+    """Return a program that multiplies a row of a table by a number, and subtracts the sum of
+    all rows so far, a state."""
     m = Maker()
     ids, scale = m.input("ids", (1, 1), TensorProto.INT64), m.input("scale", ())
     past = m.input("past", (1, 1, 4))
@@ -111,7 +112,7 @@ def test_states_take_lists(rows: Any) -> None:
 
 @pytest.fixture(scope="module")
 def decoder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A decoder's step with caches of 12 places."""
+    """Return a decoder's step with caches of 12 rows."""
     made = kgen.compile_model(DECODER["step"], targets="x86-64-v3", states=DECODER_STATES)
     path = made.save(tmp_path_factory.mktemp("decoder") / "d.kgen")
     with kgen_runtime.load(path, device="cpu", num_threads=1) as kernels:
@@ -119,8 +120,8 @@ def decoder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 def test_a_state_takes_the_beginning_of_a_cache(decoder: Any) -> None:
-    """Caches of three tokens, as the model itself has them, and zeros behind: the next token's
-    result is that of ONNX's reference with the same caches."""
+    """States are set to caches of three tokens; the next token's result is that of ONNX's
+    reference with these caches."""
     from onnx.reference import ReferenceEvaluator
 
     decoder.reset()
@@ -172,7 +173,7 @@ def test_zeros_follow_the_beginning_of_a_state(decoder: Any, shape: tuple[int, .
 
 
 def test_writing_past_a_cache_is_an_error(decoder: Any) -> None:
-    """The first place behind it, by the input that says so; nothing has run then."""
+    """The position is an input; the error comes before anything runs."""
     decoder.reset()
     for pos in range(12):
         last = decoder.run(ids=[[pos]], pos=[pos])
@@ -201,7 +202,7 @@ def test_outputs_as_a_dict(mlp: Any) -> None:
 
 
 def test_a_run_takes_few_calls(mlp: Any) -> None:
-    """Calls of Python functions, and of functions in C, as times differ from machine to machine."""
+    """Calls of Python and C functions are counted, because times differ between machines."""
     x = np.ones((ROWS, WIDE), "f")
     counts = {"call": 0, "c_call": 0}
 
@@ -229,7 +230,7 @@ def test_a_run_has_memory_of_its_own(mlp: Any) -> None:
 
 
 def test_sessions_have_states_of_their_own(rows: Any) -> None:
-    """Each thread sums its own rows."""
+    """Each thread adds up its own rows."""
     found: dict[int, Any] = {}
 
     def work(row: int) -> None:
@@ -287,7 +288,7 @@ def test_states_that_are_no_arrays_by_name(rows: Any) -> None:
 def test_a_checked_run_ends_before_its_bundle(
     mlp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another thread closes the bundle during the run: the kernels stay to its end."""
+    """Another thread closes the bundle during the run, and the kernels stay until it ends."""
     kernels = kgen_runtime.load(mlp_path, device="cpu", num_threads=1)
     session = kernels.program.session()
     wanted = session.run(x=np.ones((ROWS, WIDE), "f"))
@@ -325,7 +326,7 @@ def test_a_session_refuses_a_second_thread(mlp: Any) -> None:
             errors.append(str(error))
 
     class Slow:
-        """Lets another thread run while its own is in the session."""
+        """Session in which another thread runs in between."""
 
         def __dlpack_device__(self) -> Any:
             thread = threading.Thread(target=second)
@@ -344,7 +345,7 @@ def test_a_session_refuses_a_second_thread(mlp: Any) -> None:
 
 
 def test_two_threads_that_come_at_once(mlp: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second comes in while the first asks who is there."""
+    """The second thread enters while the first one checks whether the session is free."""
     session, is_inside, may_leave = mlp.session(), threading.Event(), threading.Event()
 
     def stay() -> None:
@@ -370,7 +371,7 @@ def test_two_threads_that_come_at_once(mlp: Any, monkeypatch: pytest.MonkeyPatch
 
 
 class Tensor:
-    """An array of a library that knows nothing of numpy but its memory."""
+    """Array of a library that shares only its memory with numpy."""
 
     def __init__(self, data: Any, dtype: DType = DType.F32) -> None:
         self.data, self.dtype = data, dtype
@@ -383,7 +384,7 @@ class Tensor:
 
 
 class Subclass(Tensor):
-    """An array type of somebody who uses that library."""
+    """Subclass of that library's array type."""
 
 
 def from_dlpack(value: Any) -> Tensor:

@@ -1,5 +1,5 @@
-"""A byte that changed anywhere in a bundle with a program: it is refused in one line, or the
-program gives the same answer. Every digest is asked for, those of weights too."""
+"""A changed byte anywhere in a bundle with a program: it is refused in one line, or the program
+gives the same result. All digests are checked, also of weights."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def parts(path: Path) -> Iterator[tuple[str, range]]:
-    """The bytes of each kind: headers and the directory without what fills up a page, and what
-    files hold."""
+    """Return the bytes of each kind: headers and directory without padding, and contents of
+    files."""
     data = path.read_bytes()
     with zipfile.ZipFile(path) as archive:
         at = archive.start_dir

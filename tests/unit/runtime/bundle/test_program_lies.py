@@ -1,4 +1,4 @@
-"""Programs that lie: refused in one line each, or harmless."""
+"""Programs with wrong data are refused in one line each, or harmless."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def data(made: kgen.Bundle) -> Any:
 
 
 def at(path: str, new: Any) -> Callable[[Any], None]:
-    """Puts a value at a place of the program."""
+    """Return the manifest with a value at a place of the program."""
 
     def change(program: Any) -> None:
         *path_, last = [int(p) if p.isdigit() else p for p in path.split(".")]
@@ -63,7 +63,7 @@ def reversed_steps(program: Any) -> None:
 def test_an_unknown_operation_in_place_is_refused(
     data: Any, op: object, expression: object
 ) -> None:
-    """A step's output reuses its input's memory, which its operation must allow."""
+    """A step's output reuses its input's memory, which only a known operation may do."""
     at("values.3.place.offset", 0)(data["programs"][0])
     name = data["programs"][0]["steps"][1]["kernel"]
     (kernel,) = [k for k in data["kernels"] if k["spec"] and name in json.dumps(k)]
@@ -188,7 +188,7 @@ def test_a_binding_is_a_name(data: Any, value: Any) -> None:
 
 
 def test_unwritten_values(data: Any) -> None:
-    """Steps that read what nobody wrote, and outputs that stay empty."""
+    """Steps read values that no step wrote, and outputs stay unwritten."""
     steps = data["programs"][0]["steps"]
     last = steps.pop()
     with pytest.raises(BundleError, match="no step writes output out"):
@@ -202,7 +202,7 @@ def test_unwritten_values(data: Any) -> None:
 
 
 def test_alignment_of_targets() -> None:
-    """Vulkan binds buffers at multiples of 256 bytes, CUDA kernels load 16 at once."""
+    """Vulkan binds buffers at multiples of 256 bytes; CUDA kernels load 16 bytes at once."""
     for target, offset, message in (
         ("vulkan1.1", 1040, "the target takes multiples of 256"),
         ("sm_80", 1032, "the target takes multiples of 16"),
@@ -254,7 +254,7 @@ def test_every_field(made: kgen.Bundle, data: Any, tmp_path: Path) -> None:
 
 
 def halves(n: int) -> tuple[Program, list[Any]]:
-    """A program of additions of two rows, over an arena of few places, so that memory is reused."""
+    """Return a program that adds two rows, over a small arena whose memory is reused."""
     kernel = pipeline.kernel(
         kgen.Elementwise(expression="x + y", shapes=((8,), (8,)), dtype="f32"),
         targets.find("native"),
@@ -310,7 +310,8 @@ def halves(n: int) -> tuple[Program, list[Any]]:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_any_order_that_waits_gives_the_same(seed: int) -> None:
-    """Steps in random orders that keep `after`, in numpy; and of each wait, that it is needed."""
+    """Random orders that respect `after` give the same result in numpy, and every entry of
+    `after` is needed."""
     program, kernels = halves(seed)
     made = bundle.pack(kernels, programs=[program])
     (program,) = made.manifest.programs
@@ -354,7 +355,7 @@ def test_any_order_that_waits_gives_the_same(seed: int) -> None:
 
 
 def test_states_and_interleaved_values() -> None:
-    """Columns of one matrix written by two steps do not conflict; a state is read, then written."""
+    """Two steps that write columns of one matrix do not conflict; a state is read, then written."""
     kernel = pipeline.kernel(
         kgen.Matmul(m=ROWS, n=4, k=4, dtype="f32", ldc=WIDE, lda=WIDE), targets.find("native")
     )

@@ -1,4 +1,4 @@
-"""Order of steps: what kgen derives with numpy is exactly what libkgen asks for."""
+"""Order of steps: kgen derives with numpy exactly the order that libkgen requires."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STRIDES = (3, 6, 7, 9)
 
 @pytest.fixture(scope="module")
 def whole() -> Any:
-    """A kernel of three columns for each pair of row strides."""
+    """Return a kernel of three columns for each pair of row strides."""
     bundle = kgen.build([relu_of((ROWS, 3), dtype="f32")], [TARGET])
     data = json.loads(json.dumps(to_json(bundle.manifest)))
     (kernel,) = data["kernels"]
@@ -46,7 +46,7 @@ def value(name: str, kind: PlaceKind, stride: int, offset: int = 0) -> Value:
 
 
 def program(random: Random) -> Program:
-    """Steps that read and write rows anywhere in a small arena, after one that has written it."""
+    """Return steps that read and write any rows of a small arena, after one that has written it."""
     x, y = value("x", "input", 3), value("y", "output", 3)
     values = [x, y]
     steps: list[Step] = []
@@ -79,7 +79,7 @@ def program(random: Random) -> Program:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_derived_orders_are_complete_and_minimal(whole: Any, seed: int) -> None:
-    """libkgen takes each derived order, and refuses it without any one of its entries."""
+    """libkgen accepts each derived order, and refuses it without any one of its entries."""
     random = Random(seed)
     kernels = from_json(whole).kernels
     (made,), _ = finished([program(random)], kernels, {})

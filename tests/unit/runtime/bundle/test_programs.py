@@ -1,4 +1,4 @@
-"""Programs: written, read back, refused where they lie, and run on what is here."""
+"""Programs: written, read back, refused if wrong, and run on available devices."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_program_is_not_pickled(program: Any) -> None:
 
 
 def test_changed_and_missing_weights(path: Path, tmp_path: Path) -> None:
-    """A changed byte is found when digests are asked for; a missing file at once."""
+    """A changed byte is found if digests are checked; a missing file always."""
     with BundleFile(path) as read:
         weight = read.manifest.programs[0].weights[0]
         data = read.weight(weight).tobytes()
@@ -103,7 +103,7 @@ def test_changed_and_missing_weights(path: Path, tmp_path: Path) -> None:
 def test_weights_that_say_one_file(
     made: kgen.Bundle, path: Path, tmp_path: Path, field: str
 ) -> None:
-    """The size and the digest of each are looked at, whichever of them comes first."""
+    """Size and digest of each weight are checked, in any order."""
     data = json.loads(json.dumps(to_json(made.manifest)))
     for program in data["programs"]:
         one = next(w for w in program["weights"] if w["name"] == "gamma")
@@ -164,8 +164,7 @@ print(*(b - a for a, b in zip(before, resident())))
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads Linux's /proc")
 @pytest.mark.parametrize("beside", [False, True])
 def test_weights_are_in_memory_once(tmp_path: Path, beside: bool) -> None:
-    """Weights are pages of the file: 32 MiB of weights add nothing of their size to the process's
-    own memory."""
+    """Weights are pages of the file: 32 MiB of them add little to the process's own memory."""
     model = tmp_path / "m.onnx"
     model.write_bytes(onnx_models.mlp(1, 1024, 4096, 1024).SerializeToString())
     made = kgen.compile_model(model, ["native"]).bundle
@@ -178,7 +177,7 @@ def test_weights_are_in_memory_once(tmp_path: Path, beside: bool) -> None:
 
 
 def test_from_bytes_and_other_archives(made: kgen.Bundle, path: Path, tmp_path: Path) -> None:
-    """Weights that are not at a page's start are copied."""
+    """Weights that do not start at a page are copied."""
     with kgen_runtime.load(path.read_bytes(), device="cpu", verify="all") as kernels:
         close(kernels.program.run(x=X))
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(tmp_path / "x.kgen", "w") as new:
@@ -211,7 +210,7 @@ def test_version_1_is_read(path: Path) -> None:
 
 
 def test_one_file_for_weights_of_several_targets(made: kgen.Bundle) -> None:
-    """Biases are the same bytes everywhere, packed matrices are not."""
+    """Biases are equal for all targets, packed matrices are not."""
     files = [[w.file for w in p.weights] for p in made.manifest.programs]
     assert (
         len(made.weights) == len({f for several in files for f in several}) < sum(map(len, files))
@@ -244,7 +243,7 @@ def test_prepared_calls(program: Any) -> None:
 
 
 def test_outputs_have_memory_of_their_own(program: Any) -> None:
-    """A step may read an input after another has written the output."""
+    """A step may read an input after another one has written the output."""
     memory = np.zeros((2 * ROWS, WIDE), "f")
     x, out = memory[:ROWS], memory[ROWS:]
     for overlapping in (x, memory[1 : ROWS + 1]):
@@ -303,7 +302,7 @@ def test_threads_run_at_once(program: Any) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_a_child_runs_what_its_parent_was_running(path: Path) -> None:
-    """The thread of the parent that has the turn, or the only session, is not in the child."""
+    """The parent's thread that holds the lock or the session does not exist in the child."""
     done = subprocess.run(
         [sys.executable, "-c", FORKED, str(path)], capture_output=True, text=True, timeout=60
     )

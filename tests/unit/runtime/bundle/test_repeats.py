@@ -31,7 +31,7 @@ from tests.programs import BATCH, SIZE, TIME, UNITS, gru_bundle, gru_model, repe
 
 
 def program(*steps: tuple[str, tuple[int, ...]]) -> Program:
-    """Steps of kernels whose tensors `t0`, `t1`, ... lie at these bytes of an arena."""
+    """Return steps of kernels whose tensors `t0`, `t1`, ... are at these bytes of an arena."""
     values: dict[int, Value] = {}
     made = []
     for number, (kernel, offsets) in enumerate(steps):
@@ -50,7 +50,7 @@ def program(*steps: tuple[str, tuple[int, ...]]) -> Program:
 
 
 def plain(of: Program) -> list[object]:
-    """A program's steps with what their values are instead of the values' names."""
+    """Return a program's steps with the contents of values instead of their names."""
     values = of.by_name
     found: list[object] = []
     for step in of.steps:
@@ -61,7 +61,7 @@ def plain(of: Program) -> list[object]:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_steps_that_are_written_out_are_those_of_the_program(seed: int) -> None:
-    """Turns of random steps, with steps between them that may be alike by chance."""
+    """Random repeated steps, with steps in between that may be equal by chance."""
     rng = random.Random(seed)
 
     def turn() -> list[tuple[str, tuple[int, ...]]]:
@@ -107,8 +107,7 @@ def test_a_turn_of_other_places_is_none_of_a_repetition() -> None:
 
 @pytest.mark.parametrize("irregular", [0, 1])
 def test_alike_steps_that_do_not_repeat_cost_linear_time(irregular: int) -> None:
-    """Counted in lines that run. One step of a turn, the first or the last, has places without
-    a pattern."""
+    """Executed lines are counted. One step of each turn has irregular places."""
 
     def lines(steps: int) -> int:
         rng = random.Random(0)
@@ -153,7 +152,7 @@ def data(layer: kgen.Bundle) -> Any:
 def test_a_layer_is_written_as_a_repetition_and_read_as_its_steps(
     layer: kgen.Bundle, tmp_path: Path
 ) -> None:
-    """With the results of a program without repetitions, bit by bit, also for states."""
+    """Results and states have the bits of a program without repetitions."""
     path, apart = layer.save(tmp_path / "short.kgen"), tmp_path / "long.kgen"
     with zipfile.ZipFile(path) as archive:
         text = json.loads(archive.read("manifest.json"))
@@ -186,8 +185,7 @@ def test_a_layer_is_written_as_a_repetition_and_read_as_its_steps(
 @pytest.mark.integration
 @pytest.mark.parametrize("device", ["cpu", "reference"])
 def test_turns_read_what_the_turn_before_wrote(layer: kgen.Bundle, data: Any, device: str) -> None:
-    """Compare with ONNX's definition of the layer: a stale state, or a part of another turn, is
-    another result."""
+    """Results are those of ONNX's definition of the layer; a stale state would give others."""
     x = np.random.default_rng(1).standard_normal((TIME, BATCH, SIZE)).astype("f")
     given = {"x": x, "h": np.zeros((1, BATCH, UNITS), np.float32)}
     right, _ = ReferenceEvaluator(gru_model()).run(None, given)
@@ -208,7 +206,7 @@ def test_turns_read_what_the_turn_before_wrote(layer: kgen.Bundle, data: Any, de
 
 
 def _result(of: kgen.Bundle, data: Any, x: Any, device: str) -> Any:
-    """The result of a manifest with a bundle's files."""
+    """Return the result of a manifest with a bundle's files."""
     manifest = from_json(json.loads(json.dumps(data)))
     check_programs(manifest.programs, manifest.kernels)
     made = dataclasses.replace(of, manifest=manifest)
@@ -225,7 +223,7 @@ def put(name: str, value: Any) -> Callable[[Any], None]:
 
 
 def moved(nbytes: int) -> Callable[[Any], None]:
-    """Moves the first value that moves by so many bytes."""
+    """Change the offset of the first value that moves from turn to turn."""
 
     def change(listed: Any) -> None:
         moves = listed["repeats"][0]["moves"]

@@ -1,4 +1,5 @@
-"""Strict zips: the reader finds in them what the standard library does, and refuses all others."""
+"""Strict zip archives: the reader finds the files that the standard library finds, and refuses
+all other archives."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ def _zip(wide: bool = False, method: int = zipfile.ZIP_STORED, **more: bytes) ->
 
 
 def _sizes_at(data: bytes | bytearray, name: str) -> slice:
-    """The two sizes in the header of the first file of this name."""
+    """Return the place of both sizes in the header of the first file of this name."""
     start = 0
     while data[start + 30 : start + 30 + len(name)] != name.encode():
         start = data.index(b"PK\3\4", start + 1)
@@ -43,7 +44,7 @@ def _sizes_at(data: bytes | bytearray, name: str) -> slice:
 
 
 def _refusal(data: bytes) -> str:
-    """Why an archive is refused; empty if what it holds is looked at, which is no manifest."""
+    """Return why an archive is refused; empty if only its contents are."""
     with pytest.raises(BundleError) as refused:
         BundleFile(data)
     return "" if "no schema_version" in str(refused.value) else str(refused.value)
@@ -65,7 +66,8 @@ def _directory(data: bytes) -> int:
 
 
 def _grown(data: bytes, at: int, more: bytes) -> bytes:
-    """With bytes put in front of the directory or later, which the end record counts."""
+    """Return the archive with bytes before the directory or later, which the end record
+    includes."""
     start = _directory(data) + len(more) * (at <= _directory(data))
     return data[:at] + more + data[at:-6] + struct.pack("<I", start) + data[-2:]
 
@@ -75,7 +77,7 @@ def _patched(data: bytes, at: int, form: str, value: int) -> bytes:
 
 
 def _renamed(name: bytes) -> Callable[[bytes], bytes]:
-    """With another name of 13 bytes for the second file, in both places."""
+    """Return the archive with another name of 13 bytes for the second file, in both places."""
     return lambda data: data.replace(b"weights/a.bin", name)
 
 
@@ -147,7 +149,7 @@ def test_a_name_is_refused_that_is_there_twice() -> None:
 
 @pytest.mark.parametrize("wide", [False, True])
 def test_one_64_bit_field_too_many(wide: bool) -> None:
-    """An extra field of 64-bit numbers that nothing asks for, or a second one."""
+    """An extra field of 64-bit numbers that is not needed, or a second one, is refused."""
     data = _zip(wide=wide)
     spoilt = data.replace(struct.pack("<HH6x", 0xD935, 6), struct.pack("<HH6x", 1, 6))
     assert "not a kgen bundle, or a truncated one" in _refusal(spoilt)

@@ -1,4 +1,4 @@
-"""Bundles' archives for tests: of any manifest, and with parts that are rarely written."""
+"""Archives of bundles for tests: with any manifest, and with unusual records."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ MANIFEST = "manifest.json"
 
 
 def archive(manifest: Any, files: Mapping[str, bytes], **options: Any) -> bytes:
-    """A bundle with this manifest, a text or what becomes one, and those of the files that it
-    names."""
+    """Return a bundle with this manifest (text or JSON), and the files that it names."""
     text = manifest if isinstance(manifest, str) else json.dumps(manifest)
     named = {name: data for name, data in files.items() if json.dumps(name) in text}
     return zipped({MANIFEST: text.encode(), **named}, **options)
@@ -30,7 +29,7 @@ def zipped(files: Mapping[str, bytes], **options: Any) -> bytes:
 
 
 def with_right_crc(data: bytes) -> bytes:
-    """The archive with the checksum that its manifest has by now, in both places."""
+    """Return the archive with the checksum of its current manifest, in both places."""
     with zipfile.ZipFile(io.BytesIO(data)) as old:
         info = old.getinfo(MANIFEST)
     start = info.header_offset + 30 + len(MANIFEST)
@@ -42,7 +41,7 @@ def with_right_crc(data: bytes) -> bytes:
 
 
 def with_wide_records(data: bytes, *, short: bool = False) -> bytes:
-    """The archive with an end record of 64 bits. `short`: the record of 32 bits keeps the numbers,
+    """Return the archive with a 64-bit end record. `short`: the 32-bit record keeps the numbers,
     as zipfile leaves it for archives of 2 to 4 GiB."""
     at = data.rindex(b"PK\5\6")
     count, size, offset = struct.unpack_from("<HII", data, at + 10)

@@ -24,7 +24,7 @@ OK = SimpleNamespace(name="CUDA_SUCCESS")
 
 
 class FakeEnum:
-    """Any member is its own name."""
+    """Enum in which any member is its own name."""
 
     def __getattr__(self, name: str) -> str:
         return name
@@ -37,7 +37,7 @@ class FakeLaunchAttribute:
 
 
 class FakeTensorMap:
-    """A structure whose first word is the address of what it maps."""
+    """Structure whose first word is the address of the mapped tensor."""
 
     def __init__(self, address: int) -> None:
         self.words = (ctypes.c_uint64 * 16)(address)
@@ -181,7 +181,7 @@ class FakeDriver(ModuleType):
 
 @contextmanager
 def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeDriver]:
-    """The backend finds this driver in the place of cuda.bindings."""
+    """Make the backend find this driver in place of cuda.bindings."""
     api, bindings = FakeDriver(), ModuleType("cuda.bindings")
     bindings.driver = api  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "cuda.bindings", bindings)

@@ -1,4 +1,4 @@
-"""The CUDA backend against a fake driver that keeps memory and records what it is told."""
+"""CUDA backend on a fake driver that keeps memory and records its calls."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_foreign_streams_and_memory(fake: FakeDriver) -> None:
     ad, theirs = kernels.to_device(A), kernels.to_device(A)
 
     class Tensor:
-        """Another library's tensor on this device."""
+        """Tensor of another library on this device."""
 
         __dlpack__ = theirs.__dlpack__
         __dlpack_device__ = theirs.__dlpack_device__
@@ -135,7 +135,7 @@ def test_clusters_and_dynamic_shared_memory(fake: FakeDriver) -> None:
 
 
 def mapped() -> KernelEntry:
-    """The addition, with `b` given as a tensor map of 3 x 5."""
+    """Return the addition with a tensor map of 3 x 5 for `b`."""
     map_ = TensorMap(
         name="b_map",
         tensor="b",
@@ -172,7 +172,7 @@ def test_a_tensor_map_that_cannot_be_encoded(fake: FakeDriver) -> None:
 
 @pytest.mark.integration
 def test_the_real_bindings_take_these_fields() -> None:
-    """Only the driver itself is missing here: the binding converts every argument before it."""
+    """The bindings convert every argument before they call the driver, which is missing here."""
     bindings = needs.module("cuda.bindings.driver")
     cuda_driver.driver.cache_clear()
     with pytest.MonkeyPatch.context() as patch:

@@ -1,4 +1,4 @@
-"""Which artifacts the CUDA backend runs, which it prefers, and what it says of the rest."""
+"""Artifacts that the CUDA backend runs, their order of preference, and reasons against others."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""The HIP backend against a fake libamdhip64 that keeps memory and records what it is told.
-
-The fake reads kernel parameters through the pointers it is given, as the real library does.
-"""
+"""HIP backend on a fake libamdhip64 that keeps memory and records its calls. The fake reads
+kernel parameters through pointers, as the real library does."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ A = np.arange(15, dtype=np.float32).reshape(3, 5)
 
 
 class Described:
-    """A call that gives a text for an error; `restype` is what the backend must say of it."""
+    """Call that returns the text of an error; the backend must declare its `restype`."""
 
     def __init__(self, texts: dict[int, bytes]) -> None:
         self.texts = texts

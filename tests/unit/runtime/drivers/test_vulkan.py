@@ -68,7 +68,7 @@ def test_more_features_and_a_newer_api_rank_higher() -> None:
 
 
 def test_what_a_target_guarantees_runs_its_f32_kernels() -> None:
-    """A device with no more than the guarantee runs f32, and refuses 16-bit tensors of odd rows."""
+    """A device with the guaranteed limits runs f32, and refuses 16-bit tensors of odd rows."""
     for target in (target for target in FAMILY.targets if not target.has("msl")):
         for dtype in (DType.F32, DType.BF16):
             spec = Matmul(m=71, n=71, k=71, dtype=dtype)
@@ -93,7 +93,7 @@ def fresh_driver() -> Iterator[None]:
 
 @pytest.mark.usefixtures("fresh_driver")
 def test_a_device_without_cooperative_matrices_is_told_so() -> None:
-    """The message names the missing matrices, and not a feature that comes with them."""
+    """The message names cooperative matrices, not a feature that they imply."""
     matrix = {"m": 16, "n": 16, "k": 16, "a": "f16", "c": "f32"}
     needs_matrix = artifact(features=("cooperativeMatrix",), cooperative_matrix=matrix)
     refusal = VulkanBackend.refusal(needs_matrix, CAPABILITIES)

@@ -1,4 +1,4 @@
-"""The free parts of a block, against a set of bytes; and the file of what a driver has compiled."""
+"""Free parts of a block of memory, against a set of bytes; and the file of compiled pipelines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SPIR-V that no driver should see."""
+"""Malformed SPIR-V, which must not reach a driver."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_damaged_words(module: bytes, words: dict[int, int], why: str) -> None:
 
 
 def test_any_cut_is_seen_or_leaves_whole_instructions(module: bytes) -> None:
-    """And nothing raises, whatever the bytes are."""
+    """Checking raises nothing, whatever the bytes are."""
     for size in range(0, len(module), 7):
         reason = malformed(module[:size], [NAME])
         assert size % 4 == 0 or reason == "is not a SPIR-V module"
