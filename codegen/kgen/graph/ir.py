@@ -551,8 +551,9 @@ class Builder:
     def product(self, a: GraphValue, b: GraphValue) -> GraphValue:
         """Return numpy's matmul of two operands of rank 2 or more.
 
-        If a reshape merged several axes into one batch axis (heads of grouped-query attention share
-        a matrix), the product keeps them apart, as each may have another stride.
+        Integers, which matrix kernels lack, become sums of rows of products. If a reshape merged
+        several axes into one batch axis (heads of grouped-query attention share a matrix), the
+        product keeps them apart, as each may have another stride.
         """
         if a.shape[-1] != b.shape[-2]:
             raise self.refusal(
@@ -562,6 +563,13 @@ class Builder:
             )
         batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         shape = (*batch, a.shape[-2], b.shape[-1])
+        if a.dtype.is_integer:
+            rows = self.reshape(a, (*a.shape[:-1], 1, a.shape[-1]))
+            order = [*range(b.rank - 2), b.rank - 1, b.rank - 2]
+            columns = self.reshape(self.permute(b, order), (*b.shape[:-2], 1, *b.shape[:-3:-1]))
+            each = self.formula(self.call("mul", rows, columns), (*shape, a.shape[-1]), a.dtype)
+            sums = self.formula(self.call("sum", each), (*shape, 1), a.dtype, (each.rank - 1,))
+            return self.reshape(sums, shape)
         for value in (b, a):
             parts = self.batch_parts(value)
             if parts is not None:

@@ -409,6 +409,20 @@ EDGES: dict[str, Edge] = {
     "ArgMin, last": Edge(operator="ArgMin", inputs=(TIES,), attributes={
         "axis": 0, "select_last_index": 1, "keepdims": 0,
     }),
+    **{
+        f"MatMul of {kind}, {ranks}": Edge(
+            operator="MatMul", inputs=[whole(-(2**30), 2**30, *n, dtype=kind) for n in shapes],
+        )
+        for kind in ("int32", "int64")
+        for ranks, shapes in {
+            "matrices": ((3, 4), (4, 2)), "batches": ((2, 1, 3, 4), (5, 4, 2)),
+            "vectors": ((4,), (4,)),
+        }.items()
+    },
+    "Gemm of integers": Edge(
+        operator="Gemm", inputs=[whole(-99, 99, *n, dtype="int64") for n in ((3, 4), (5, 4), (5,))],
+        attributes={"transB": 1, "alpha": 2.0},
+    ),
     "OneHot": Edge(
         operator="OneHot", inputs=(whole(-7, 9, 2, 3), np.array(5), np.array([-1, 4], F32)),
         constants=(1, 2), attributes={"axis": 1},

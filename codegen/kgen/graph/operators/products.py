@@ -51,6 +51,6 @@ def transposed(b: Builder, x: GraphValue) -> GraphValue:
 
 
 OPERATORS: tuple[Operator, ...] = (
-    Operator(name="MatMul", family="product", becomes="matmul", lower=matmul),
-    Operator(name="Gemm", family="product", becomes="matmul", lower=gemm),
+    Operator(name="MatMul", family="product", becomes="matmul; mul, sum of integers", lower=matmul),
+    Operator(name="Gemm", family="product", becomes="matmul; mul, sum of integers", lower=gemm),
 )
