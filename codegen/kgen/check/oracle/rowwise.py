@@ -63,7 +63,8 @@ class BoundedRows(RowEvaluator):
         else:
             ends = [FOLDS[name](value + e, axis=1, keepdims=True) for e in (error, -error)]
             found = np.maximum(*(np.abs(end - folded) for end in ends))
-        return folded, np.where(np.isfinite(folded), found, 0.0)
+        bounded = np.isfinite(folded) | (np.isinf(folded) & (name == "prod"))
+        return folded, np.where(bounded, found, 0.0)
 
     def columns(self, x: Any) -> tuple[Values, Values]:
         """Return a value and its error in every column."""
@@ -96,7 +97,9 @@ class BoundedRows(RowEvaluator):
         low = np.where(logs < 0.0, logs, 0.0).sum(axis=1, keepdims=True) <= smallest
         zero = (value == 0.0).any(axis=1, keepdims=True)
         inexact = (error > 0.0).any(axis=1, keepdims=True)
-        return np.where((zero & ~inexact & ~high) | ~(high | low), found, np.inf)
+        found = np.where((zero & ~inexact & ~high) | ~(high | low), found, np.inf)
+        # An infinity times a part of the row that underflows to zero is NaN.
+        return np.where(np.isinf(product), np.where(low, np.inf, 0.0), found)
 
     def find(self, x: Any, value: Any) -> Any:
         """Return the first column with the value, and how far another valid column may be.

@@ -194,6 +194,16 @@ def test_the_bound_of_a_sum_is_no_wider_than_it_says() -> None:
     assert float(tolerance.final(found, DType.F32)[0]) == pytest.approx(float(found.error[0]))
 
 
+def test_an_infinite_product_has_no_bound_beside_an_underflow() -> None:
+    """Two factors of 1e-30, multiplied first, are zero in f32, and the product is NaN."""
+    target = Tolerance(accumulate=DType.F32, factor=3.0, reason="a test")
+    x = np.array([[np.inf, 1e-30, 1e-30], [-np.inf, 1e-30, 4.0], [np.inf, 1e30, 1e30]])
+    rows = rowwise.BoundedRows({}, 3, target, DType.F32)
+    value, error = rows.fold("prod", (x, np.zeros(x.shape)))
+    np.testing.assert_array_equal(value[:, 0], [np.inf, -np.inf, np.inf])
+    np.testing.assert_array_equal(error[:, 0], [np.inf, 0.0, 0.0])
+
+
 def test_an_overflow_has_the_sign_of_what_overflows() -> None:
     """The largest f16 is 65504; a sum near it may become infinite, but not of the other sign."""
     error = np.full(1, 100.0)
