@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import io
 import os
 import sys
 from collections.abc import Collection, Sequence
@@ -155,11 +156,14 @@ def one_line(message: str) -> str:
 def _open_streams() -> None:
     """Open streams that the process was started without (`kgen ... >&-`) on the null device.
 
-    They are opened in the order of their numbers, so that no other file takes one of these.
+    They are opened in the order of their numbers, so that no other file takes one of these. The
+    output shows characters that its encoding lacks, as in names of files, as escapes.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - until the end
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _settle(stream: TextIO) -> None:

@@ -380,6 +380,15 @@ def test_a_closed_pipe_is_no_error() -> None:
 
 
 @pytest.mark.integration
+def test_names_that_the_output_cannot_encode_are_escaped(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "kgen", *build(output="\xf6\udcff.kgen")]
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert r"wrote \xf6\udcff.kgen (" in done.stdout
+
+
+@pytest.mark.integration
 def test_a_full_disk_under_stdout_is_one_line() -> None:
     with Path("/dev/full").open("w") as full:
         command = [sys.executable, "-m", "kgen", "devices"]

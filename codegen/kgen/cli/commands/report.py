@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         facts = _facts(args, bundle)
     text = page(facts)
     with writing(output) as file:
-        file.write(text.encode())
+        file.write(text.encode(errors="backslashreplace"))
     end_progress()
     failed = [check for check in facts.checks if check.passed is False]
     if args.json:
