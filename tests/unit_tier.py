@@ -24,7 +24,7 @@ DRIVERS = ("libcuda", "libamdhip64", "libvulkan", "libwgpu", "libdnnl")
 
 
 class Guard:
-    """Fail the running test when it leaves the tier; watch nothing between tests."""
+    """Fail the running test if it leaves the tier; watch nothing between tests."""
 
     def __init__(self) -> None:
         self.is_watching = False

@@ -19,7 +19,7 @@ VERSION = ("reg", "add", r"HKCU\Software\Wine", "/v", "Version", "/d", "win10", 
 
 
 class Wine:
-    """Wine, with the registry and the files of its Windows in a folder that processes share."""
+    """Wine, with its registry and files in a folder that processes share."""
 
     def __init__(self, folder: Path) -> None:
         if platform.machine() != "x86_64":

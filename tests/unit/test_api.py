@@ -1,5 +1,4 @@
-"""First steps of a Python user: names at the top, errors for arguments that are no spec or
-target."""
+"""Public Python names, and errors for arguments that are no spec or target."""
 
 from __future__ import annotations
 
@@ -56,7 +55,7 @@ def test_every_public_name_is_there(module: Any) -> None:
 
 
 def fresh(code: str) -> list[str]:
-    """The words that a new process prints: here names have been asked for already."""
+    """Return the words that a new process prints, in which no name was used before."""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout.split()
@@ -74,7 +73,7 @@ def test_dir_and_help_show_every_public_name(module: str) -> None:
 @pytest.mark.integration
 @pytest.mark.parametrize("module", ["kgen", "kgen_runtime"])
 def test_dir_shows_nothing_else(module: str) -> None:
-    """Neither submodules that are imported by now, nor what the package itself imports."""
+    """Imported submodules, and names that the package itself imports, are hidden."""
     code = f"import kgen, kgen_runtime, {module} as m; kgen.build, kgen.verify; print(*dir(m))"
     assert set(fresh(code)) == {*sys.modules[module].__all__, "__version__"}
 
@@ -166,8 +165,8 @@ def test_constants_that_are_no_mapping() -> None:
 
 
 def test_an_operation_that_the_bundle_lacks() -> None:
-    """An error of ours, that names what there is; and an AttributeError, as Python's protocols
-    (hasattr, getattr with a default, copy, notebooks) ask for."""
+    """The error is one of kgen's and lists the operations; it is also an AttributeError, as
+    Python's protocols (hasattr, copy, notebooks) require."""
     kernels: Any = host(entry(), entry(key="other", op="mul"))
     with pytest.raises(
         kgen.KgenError, match="no kernel for foo on cpu:0; operations here are add, mul"

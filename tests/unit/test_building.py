@@ -1,4 +1,5 @@
-"""Many kernels at once: by whatever executor, the same bundle; errors by name; nothing is left."""
+"""Many kernels at once: every executor gives the same bundle; errors name the kernel; nothing
+stays behind."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ TARGETS = ["sm_80", "gfx942", "vulkan1.3", "x86-64-v3"]
 
 
 class AtOnce(Executor):
-    """Calls when it is given a call, and remembers what."""
+    """Executor that calls immediately and records the calls."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[object, ...]] = []
@@ -49,7 +50,7 @@ class AtOnce(Executor):
 
 
 def failing(bad: str) -> Callable[[Plan], object]:
-    """Assembling that fails for the kernels whose names have this in them."""
+    """Make assembling fail for kernels whose names contain a word."""
     assembled = pipeline.assembled
 
     def made(plan: Plan) -> object:
@@ -179,7 +180,7 @@ def test_an_executor_is_named_well(capsys: pytest.CaptureFixture[str]) -> None:
     "to_all", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["key", "kill"]
 )
 def test_an_interrupt_leaves_nothing(tmp_path: Path, to_all: bool) -> None:
-    """Neither a process, nor a temporary file, nor a part of the bundle; and says nothing."""
+    """There is no process, temporary file or partial bundle left, and no message."""
     temporary, out = tmp_path / "tmp", tmp_path / "out"
     temporary.mkdir()
     out.mkdir()
@@ -209,7 +210,7 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path, to_all: bool) -> None:
 
 
 def _told_in_a_callback(seconds: float) -> None:
-    """Told to end while Python calls the callback of a weak reference, which loses exceptions."""
+    """Send a signal while Python runs the callback of a weak reference, which loses exceptions."""
 
     class Thing:
         pass

@@ -1,4 +1,4 @@
-"""Whatever we start ends with us, and most of all if we are killed."""
+"""Child processes end with their parent, also if it is killed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SECONDS = 60.0
 
 
 def stat_of(process: int) -> tuple[str, int]:
-    """State and parent (proc(5)); a zombie's for one that is gone."""
+    """Return state and parent (proc(5)); a zombie's for a process that is gone."""
     try:
         state, parent, *_ = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -70,8 +70,8 @@ class Victim:
         self.children: set[int] = set()
 
     def kill_with(self, count: int, word: str) -> None:
-        """Kill it when it has so many children with `word` in their commands, and these have had a
-        moment to do something."""
+        """Kill it when it has a number of children with `word` in their commands, a moment
+        later."""
 
         def there() -> bool:
             assert self.process.poll() is None
@@ -145,7 +145,7 @@ def test_a_program_of_others_ends_with_us(victim: Callable[..., Victim]) -> None
 @pytest.mark.integration
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_a_pool_ends_with_us(victim: Callable[..., Victim], method: str, tmp_path: Path) -> None:
-    """However its processes are started, and while they wait for work."""
+    """Processes may be started in any way, and wait for work."""
     script = tmp_path / "pool_of_two.py"
     script.write_text(
         "import multiprocessing, time\n"
@@ -197,7 +197,8 @@ TIES = {
 
 @cache
 def calls_that_start_processes() -> list[tuple[Path, str, ast.Call]]:
-    """Calls of kgen's code, each with its file and the name of the function."""
+    """Yield calls in kgen's code that start processes, each with its file and the function's
+    name."""
     return [
         (path.relative_to(CODEGEN), name, node)
         for path in sorted(CODEGEN.rglob("*.py"))
@@ -208,7 +209,7 @@ def calls_that_start_processes() -> list[tuple[Path, str, ast.Call]]:
 
 
 def test_everything_that_is_started_is_tied() -> None:
-    """Programs that may run for ever, and pools."""
+    """Programs that may run for ever, and pools, end with kgen."""
     untied = [
         f"{path}: {name}"
         for path, name, call in calls_that_start_processes()
@@ -218,7 +219,7 @@ def test_everything_that_is_started_is_tied() -> None:
 
 
 def test_python_is_started_without_the_current_folder() -> None:
-    """`children.python` says so, and -I."""
+    """`children.python` and -I leave it out."""
     named = [
         str(path.relative_to(CODEGEN))
         for path in sorted(CODEGEN.rglob("*.py"))

@@ -1,4 +1,4 @@
-"""--executor dask://: two workers, one of which is killed in the middle of each work."""
+"""--executor dask:// with two workers, one of which is killed in the middle of each work."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TARGETS = ("sm_80", "x86-64-v3")
 
 
 class Cluster:
-    """A scheduler and two workers, each a process of one thread."""
+    """Scheduler and two workers, each a process of one thread."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -64,7 +64,7 @@ class Cluster:
         return self.start("worker", self.tcp, "--no-nanny", "--nthreads", 1)
 
     def both(self) -> None:
-        """Wait until there are two workers, a new one in the place of one that was killed."""
+        """Wait until there are two workers, one of which replaces the killed one."""
         from distributed import Client
 
         self.workers = [w if w.poll() is None else self.worker() for w in self.workers]
@@ -89,7 +89,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 class KillInTheMiddle:
-    """Progress that kills a worker when the first results are there, and work is left."""
+    """Progress that kills a worker when the first results have arrived."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster, self.lines = cluster, list[str]()
@@ -129,7 +129,7 @@ def test_nothing_is_lost_of_a_verification(cluster: Cluster) -> None:
 
 @pytest.mark.slow
 def test_nothing_is_lost_of_programs(cluster: Cluster, tmp_path: Path) -> None:
-    """Steps of whole models: a worker is killed when the first program is verified."""
+    """A worker is killed when the first program of a model is verified."""
     cluster.both()
     model = tmp_path / "m.onnx"
     model.write_bytes(mlp().SerializeToString())

@@ -1,4 +1,4 @@
-"""Files that can be made again: what is written comes back, and nothing else does."""
+"""Cached files are read as they were written, and no others are."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KEY, NAME, DATA = "key", "lib.mma.j2", b"code" * 1000
 
 @pytest.fixture
 def cache(tmp_path: Path) -> FileCache:
-    """With one file written."""
+    """Return a cache with one file."""
     cache = Generation(tmp_path / "folder", KEY)
     cache.write(NAME, DATA)
     return cache
@@ -73,7 +73,7 @@ def test_a_file_in_the_place_of_another_is_none(cache: FileCache, path: Path) ->
 
 @pytest.mark.parametrize("umask", [0, 0o002, 0o022, 0o077])
 def test_files_are_private(umask: int, tmp_path: Path) -> None:
-    """With any umask they are read again: no file of this user's is one that others may write."""
+    """With any umask, cached files can be read again, and no other user can write them."""
     cache = FileCache(tmp_path / "folder")
     old = os.umask(umask)
     try:
@@ -86,14 +86,14 @@ def test_files_are_private(umask: int, tmp_path: Path) -> None:
 
 
 def test_a_pipe_is_none(cache: FileCache, path: Path) -> None:
-    """And nobody waits for one."""
+    """A pipe is not a cached file, and nothing waits for it."""
     path.unlink()
     os.mkfifo(path)
     assert cache.read(NAME) is None
 
 
 def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path: Path) -> None:
-    """A file where the folder would be: no user, root neither, makes a folder in it."""
+    """A file is in the folder's place, so not even root can create it."""
     (tmp_path / "folder").write_text("not a folder")
     cache = Generation(tmp_path / "folder", KEY)
     cache.write(NAME, DATA)

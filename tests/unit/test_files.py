@@ -1,4 +1,4 @@
-"""Files that are replaced at once: a full disk leaves the old one, and nothing beside it."""
+"""Files that are replaced atomically: a full disk leaves the old file, and nothing beside it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.specs import relu_of
 
 @contextmanager
 def full_disk(room: int = 0) -> Iterator[None]:
-    """No file of this process takes more bytes than these."""
+    """Limit the size of this process's files to these bytes."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
     try:
@@ -171,7 +171,8 @@ def test_the_umask_is_obeyed(name: str, umask: int, tmp_path: Path) -> None:
 def test_a_file_is_on_disk_before_it_has_its_name(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And its name before the writer is done: a power cut leaves the old file or the new one."""
+    """The name is on disk before the writer returns: a power failure leaves the old file or the
+    new one."""
     done: list[tuple[str, bool]] = []
     fsync, replace = os.fsync, Path.replace
 
@@ -202,7 +203,7 @@ def test_an_old_file_that_is_mapped_stays_as_it_was(tmp_path: Path) -> None:
 
 
 def test_every_file_of_ours_is_written_so() -> None:
-    """Other ways to write are for temporary folders alone."""
+    """Other ways to write are only for temporary folders."""
     ways = re.compile(r"write_bytes|write_text|\.open\(\"w|\bopen\([^)]*\"w|mkstemp|fdopen\(.*\"w")
     found = {
         str(path.relative_to(ROOT))
@@ -215,7 +216,7 @@ def test_every_file_of_ours_is_written_so() -> None:
 
 @pytest.fixture
 def windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Python on Windows, which lacks functions of `os` and opens no folders."""
+    """Simulate Python on Windows, which lacks functions of `os` and cannot open folders."""
     for name in ("O_CLOEXEC", "O_NONBLOCK", "fchmod", "geteuid"):
         monkeypatch.delattr(os, name)
     plain = os.open

@@ -1,4 +1,4 @@
-"""Finished kernels that are kept: the same bytes come back, and only for the same making."""
+"""Cached kernels have the same bytes, and are used only for equal inputs."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def entries(folder: Path) -> list[Path]:
 def test_a_bundle_from_the_cache_has_the_same_bytes(
     folder: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """On all families: without the cache, while it is filled, and from it with nothing built."""
+    """Bundles are built without the cache, while it is filled, and from it, on all families."""
     specs = (SPEC, softmax_of(3, 40, dtype=DType.F32))
     fresh = saved(tmp_path / "a", cache=False, specs=specs)
     assert not folder.exists()
@@ -117,7 +117,7 @@ def test_a_key_is_of_all_that_a_kernel_is_made_from(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.integration
 def test_nothing_else_takes_part_in_a_build() -> None:
-    """Modules that the digest of the code leaves out are not loaded where kernels are built."""
+    """Modules outside of the code's digest are not loaded where kernels are built."""
     program = (
         "import sys, kgen\n"
         "kgen.build(kgen.Matmul(m=8, n=8, k=8, dtype='f32'), "
@@ -170,7 +170,7 @@ def test_what_another_user_may_have_written_is_not_used(folder: Path, tmp_path: 
 
 @pytest.mark.integration
 def test_an_entry_in_the_place_of_another_is_not_used(folder: Path, tmp_path: Path) -> None:
-    """Entries carry their keys: a file that was copied or renamed is another kernel's."""
+    """Entries contain their keys, so a copied or renamed file does not match."""
     fresh = saved(tmp_path / "a")
     names = [path.name for path in entries(folder)]
     contents = [path.read_bytes() for path in entries(folder)]
@@ -212,7 +212,7 @@ def test_processes_fill_one_cache(folder: Path, tmp_path: Path) -> None:
 
 
 def kernel(cache: KernelCache, number: int, moment: float) -> str:
-    """An entry of 1 KB, used at this moment."""
+    """Add an entry of 1 KB, used now."""
     name = hashlib.sha256(str(number).encode()).hexdigest()
     (cache.folder / name).write_bytes(bytes(1000))
     os.utime(cache.folder / name, (moment, moment))

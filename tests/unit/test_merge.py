@@ -1,4 +1,4 @@
-"""Merged bundles: the kernels of all, once each, and what is refused."""
+"""Merged bundles have each kernel once; and refusals."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ A, B = (np.random.default_rng(0).standard_normal(s).astype("f") for s in ((3, 13
 
 @pytest.fixture
 def parts(tmp_path: Path) -> list[Path]:
-    """A GPU's bundle and a CPU's, both with the same constant."""
+    """Return a GPU's bundle and a CPU's, both with the same constant."""
     gpu = kgen.build([relu_of((7,)), CONSTANT], ["sm_80", "vulkan1.1"], constants={"b": B})
     cpu = kgen.build([SPEC, CONSTANT], ["x86-64", "aarch64-neon"], constants={"b": B})
     return [gpu.save(tmp_path / "gpu.kgen"), cpu.save(tmp_path / "cpu.kgen")]

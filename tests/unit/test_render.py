@@ -1,4 +1,5 @@
-"""Compiled templates are kept for other processes, and rendered texts do not depend on them."""
+"""Compiled templates are cached for other processes, and rendered texts do not depend on the
+cache."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ print(len(compiled))
 
 
 def rendered(cache: Path | str) -> tuple[str, int]:
-    """The text of a kernel, from a process of its own, and how many templates it compiled."""
+    """Return the kernel's text from a new process, and the number of templates that it compiled."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         capture_output=True,
@@ -60,7 +61,7 @@ def test_damaged_and_missing_files_are_made_again(tmp_path: Path) -> None:
 
 @pytest.mark.integration
 def test_a_place_that_cannot_be_written_costs_only_time(tmp_path: Path) -> None:
-    """A file where the folder would be."""
+    """A file is in the cache folder's place."""
     blocked = tmp_path / "blocked"
     blocked.write_text("")
     first, compiled = rendered(blocked)

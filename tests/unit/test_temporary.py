@@ -1,4 +1,4 @@
-"""Temporary folders: gone after their block, and after their process was killed."""
+"""Temporary folders are removed after their block, also if their process is killed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def owner(place: Path) -> tuple[subprocess.Popen[str], Path]:
-    """A process that has a folder, and which."""
+    """Start a process with a temporary folder; return both."""
     process = subprocess.Popen(
         [sys.executable, "-c", OWNER],
         stdout=subprocess.PIPE,
@@ -55,7 +55,7 @@ def test_a_folder_ends_with_its_block(place: Path) -> None:
 
 @pytest.mark.integration
 def test_what_a_killed_process_left_is_removed_at_the_next_start(place: Path) -> None:
-    """Folders of processes that live stay, and those that are not ours."""
+    """Folders of running processes and of other programs stay."""
     victim, left = owner(place)
     living, kept = owner(place)
     try:
@@ -72,7 +72,7 @@ def test_what_a_killed_process_left_is_removed_at_the_next_start(place: Path) ->
 
 
 def test_a_folder_without_a_held_lock_is_removed(place: Path) -> None:
-    """Its process was killed before it held the lock. A folder with other files stays."""
+    """Its process was killed before it acquired the lock. A folder with other files stays."""
     for name, file in (
         ("kgen-empty_01", ""),
         ("kgen-locking1", "lock-new"),
@@ -121,7 +121,7 @@ def test_folders_of_other_users_stay(place: Path) -> None:
 
 @pytest.mark.integration
 def test_a_killed_build_leaves_nothing_to_the_next(tmp_path: Path) -> None:
-    """Neither folders of assemblers nor that of the processes."""
+    """Folders of assemblers and of processes are removed."""
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     command = [
         sys.executable,

@@ -1,4 +1,4 @@
-"""`frozen` makes what the standard library's frozen, keyword-only dataclasses are."""
+"""`frozen` makes classes that behave as the standard library's frozen, keyword-only dataclasses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Point:
-    """A point."""
+    """Value with two numbers."""
 
     COUNT: ClassVar[int] = 3
 
@@ -33,7 +33,7 @@ class Point:
 
 @frozen
 class Marked(Point):
-    """A point with a mark of its own, which must be positive."""
+    """Point with an additional mark, which must be positive."""
 
     mark: int = 1
 
@@ -47,7 +47,7 @@ class Marked(Point):
 
 @frozen
 class Named:
-    """A value that is compared by its own rule."""
+    """Value with its own rule of comparison."""
 
     name: str
 
@@ -57,7 +57,7 @@ class Named:
 
 @frozen
 class Moved(Point):
-    """A point whose first number has a default, and whose second one is of another type."""
+    """Point whose first number has a default, and whose second one has another type."""
 
     x: int = 5
     y: bool
@@ -113,7 +113,7 @@ def test_a_field_may_be_declared_again() -> None:
 
 
 def test_threads_that_ask_at_once_see_one_class() -> None:
-    """The standard library takes a field's default off the class as it looks at it."""
+    """The standard library removes a field's default from the class while it reads it."""
 
     @frozen
     class Fresh:
@@ -151,7 +151,8 @@ print(compiled, len(classes))
 
 @pytest.mark.integration
 def test_a_build_compiles_few_texts_for_its_classes(tmp_path: Path) -> None:
-    """None for a class, and jinja's own; a frozen dataclass of the standard library is six."""
+    """A class needs no compiled text; a frozen dataclass of the standard library needs six.
+    Jinja compiles its own."""
     command = [sys.executable, "-c", COUNTED, str(tmp_path / "x.kgen")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     compiled, classes = map(int, done.stdout.splitlines()[-1].split())

@@ -1,4 +1,4 @@
-"""Attention: sizes, storage, names, forms, and one line for each bad input."""
+"""Attention specs: sizes, storage, keys, forms, and one line for each bad input."""
 
 from __future__ import annotations
 

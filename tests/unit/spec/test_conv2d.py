@@ -1,4 +1,4 @@
-"""Convolutions: sizes, storage, names, forms, and one line for each bad input."""
+"""Convolution specs: sizes, storage, keys, forms, and one line for each bad input."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ def products(draw: st.DrawFn) -> Matmul:
 @settings(max_examples=100, deadline=None)
 @given(spec=products())
 def test_the_oracle_agrees_with_the_reference(entry_for: EntryFor, spec: Matmul) -> None:
-    """And the reference's own result, rounded, is within the bound: saturated ones too."""
+    """The reference's own rounded result is within the bound, also if it saturates."""
     entry = entry_for(spec)
     box = tuple(slice(0, n) for n in oracle.output_shape(entry))
     for data in inputs.data_sets(entry, seed=2):

@@ -1,4 +1,4 @@
-"""Element-wise specs: names, shapes that broadcast, the plan's vectors, and what is refused."""
+"""Element-wise specs: keys, shapes that broadcast, the plan's vectors, and refusals."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_dimensions_walked_alike_are_one(
 
 @pytest.mark.parametrize("vector", [1, 2, 4])
 def test_every_vector_reads_what_it_should(vector: int) -> None:
-    """The plan's coordinates and strides against numpy's broadcasting."""
+    """The plan's coordinates and strides give the elements of numpy's broadcasting."""
     shapes = ((3, 1, 8), (4, 8), (3, 4, 1))
     spec = Elementwise(expression="x + y + z", shapes=shapes)
     stream = StreamPlan(spec=spec, vector=vector)

@@ -1,4 +1,4 @@
-"""Types of element-wise expressions: what is computed in, and what is refused."""
+"""Types of element-wise expressions: the types that they are computed in, and refusals."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_what_is_refused(text: str, message: str) -> None:
     ],
 )
 def test_numbers_that_the_type_has(text: str) -> None:
-    """3.4028235e38 is how the largest f32 is mostly written."""
+    """The largest f32 is often written as 3.4028235e38."""
     assert parse(text)
 
 

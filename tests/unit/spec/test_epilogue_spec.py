@@ -1,4 +1,4 @@
-"""Epilogues as expressions: what they are short for, their operands, and what is refused."""
+"""Epilogues as expressions: abbreviations, operands, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of kernels: short, identifiers, and told apart within a bundle."""
+"""Keys of kernels: short, valid identifiers, and unique within a bundle."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_alike_specs_get_a_digest_and_others_none() -> None:
 
 
 def consistent(manifest: Manifest) -> None:
-    """Keys and specs of a bundle belong together; files are named by keys."""
+    """Check that a bundle's keys belong to its specs, and that files are named by keys."""
     pairs = {(entry.key, from_json(entry.spec)) for entry in manifest.kernels}
     assert len(pairs) == len(dict(pairs)) == len({spec for _, spec in pairs})
     for entry in manifest.kernels:

@@ -1,4 +1,4 @@
-"""Schedules prove what needs no target, and user overrides are checked."""
+"""Schedules check all that needs no target; fields that a user sets are checked, too."""
 
 from __future__ import annotations
 

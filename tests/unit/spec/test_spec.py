@@ -1,4 +1,4 @@
-"""Specs validate themselves, name themselves uniquely and survive JSON."""
+"""Specs validate themselves, have unique keys, and convert to JSON and back."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_every_field_is_in_the_key(
 
 @given(matmuls())
 def test_strides_address_inside_the_tensor(spec: Matmul) -> None:
-    """The last element's offset by plan strides is the last one of the parameter."""
+    """The last element's offset by the plan's strides is the last one of the parameter."""
     a, b = spec.parameter("a"), spec.parameter("b")
     last_batch = spec.batch - 1
     for param, strides, sizes in (
@@ -300,7 +300,7 @@ def test_types_by_what_array_libraries_call_them(dtype: DType) -> None:
 
 
 def test_a_spec_takes_numbers_and_types_of_numpy() -> None:
-    """And holds those of Python: it is written as JSON, and its key is a name."""
+    """The spec holds Python's numbers: it is written as JSON, and its key is a name."""
     spec = Matmul(
         m=np.int64(64),  # type: ignore[arg-type]
         n=np.int32(8),  # type: ignore[arg-type]
@@ -331,7 +331,7 @@ def test_math_is_for_f32() -> None:
 
 
 def test_fields_may_be_given_by_name_and_are_read_as_members() -> None:
-    """mypy holds the types: no cast and no ignore stands here."""
+    """Strict mypy accepts this test without a cast or ignore."""
     spec = Matmul(m=2, n=3, k=4, dtype="bf16", layout="nt", epilogue=["bias", Epilogue.RELU])
     dtype: DType = spec.dtype
     epilogue: str = spec.epilogue

@@ -1,4 +1,4 @@
-"""Views: their shapes, the address maps that plans make of them, and what is refused."""
+"""Views: their shapes, the address maps that plans make of them, and refusals."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def numbered(shape: tuple[int, ...]) -> Ints:
 
 
 def a_view(dice: random.Random, of: str, array: Ints, others: dict[str, Ints]) -> tuple[str, Ints]:
-    """Any view of an expression that has these elements, and those of the view."""
+    """Draw a view of an expression with these elements; return it and its elements."""
     rank, axis = array.ndim, dice.randrange(-array.ndim, array.ndim)
     size = array.shape[axis]
     kind = dice.choice(["permute", "transpose", "slice", "pad", "concat", "expand"])
@@ -74,7 +74,7 @@ def a_view(dice: random.Random, of: str, array: Ints, others: dict[str, Ints]) -
 
 
 def compositions(count: int, seed: int) -> Iterator[tuple[Elementwise, dict[str, Ints], Ints]]:
-    """Specs of several views upon one another, their inputs, and what they give."""
+    """Draw specs of nested views, with inputs and expected results."""
     dice = random.Random(seed)
     while count:
         arrays = {"x": numbered(tuple(dice.choices(SIZES, k=dice.randrange(1, 5))))}
@@ -105,8 +105,8 @@ def compositions(count: int, seed: int) -> Iterator[tuple[Elementwise, dict[str,
 
 
 def planned(spec: Elementwise, arrays: dict[str, Ints], most: int) -> list[Ints]:
-    """The outputs by the plan: each vector's coordinates, conditions and addresses. No address is
-    outside of its tensor, a guard that does not hold or not."""
+    """Return the outputs by the plan: each vector's coordinates, conditions and addresses. Every
+    address is inside its tensor, whether a guard holds or not."""
     stream = StreamPlan(spec=spec, vector=widest_vector(spec, most))
     out = np.zeros((len(spec.outputs), spec.elements), np.int64)
     for vector in range(stream.vectors):
@@ -172,7 +172,7 @@ def evaluated(node: Any, values: dict[str, Any]) -> Any:
 
 
 def referred(spec: Elementwise, arrays: dict[str, Ints]) -> list[Ints]:
-    """The outputs by the reference's own walk."""
+    """Return the outputs by the scalar reference."""
     found = formulas_in(spec.expression)
     shapes = {name: array.shape for name, array in arrays.items() if name in spec.inputs}
     assert views.domain(found, shapes) == spec.domain
@@ -187,7 +187,7 @@ def referred(spec: Elementwise, arrays: dict[str, Ints]) -> list[Ints]:
 
 
 def test_plans_and_the_reference_do_what_numpy_does() -> None:
-    """Any views upon one another, up to eight axes, in vectors as wide as may be."""
+    """Nested views of up to eight axes, in the widest legal vectors."""
     ranks = set()
     for spec, arrays, expected in compositions(100, seed=1):
         ranks.add(len(spec.domain))

@@ -1,4 +1,4 @@
-"""Choosing a schedule: exact hit, nearest measured neighbour, model; and what is refused."""
+"""Choice of a schedule: exact hit, nearest measured neighbour, cost model; and refusals."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_rows_out_of_reach_and_of_other_classes_do_not_count() -> None:
 
 
 def test_the_nearest_rows_are_the_nearest() -> None:
-    """Against a plain search, for random rows and shapes."""
+    """A plain search finds the same rows, for random rows and shapes."""
     random_ = random.Random(5)
 
     def shape() -> Matmul:

@@ -1,4 +1,4 @@
-"""Formulas as deep as they may be, for all families: no stage runs out of Python's stack."""
+"""The deepest accepted formulas do not exceed Python's stack in any stage, on all families."""
 
 from __future__ import annotations
 

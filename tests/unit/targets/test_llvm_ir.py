@@ -1,4 +1,4 @@
-"""Constants exact, and the polynomial of gelu as good as it says."""
+"""Constants in LLVM IR are exact, and gelu's polynomial has the stated error."""
 
 from __future__ import annotations
 

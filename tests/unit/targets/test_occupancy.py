@@ -1,4 +1,4 @@
-"""Occupancy by hand for NVIDIA, and against what LLVM itself prints for AMD."""
+"""Occupancy: by hand for NVIDIA, and against LLVM's own output for AMD."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Advice of refused schedules: following it leads to a plan."""
+"""Following the advice of a refused schedule leads to a plan."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ REFUSED: list[tuple[Spec, str, dict[str, int | str]]] = [
 
 
 def followed(message: str, fields: dict[str, int | str]) -> dict[str, int | str]:
-    """The fields after the user does what the message ends with."""
+    """Return the fields after the user follows the message's advice."""
     if leave := re.search(r"; leave ([\w, ]+) out$", message):
         return {name: v for name, v in fields.items() if name not in leave[1].split(", ")}
     advice = re.search(r"; try (\w+=[\w-]+(?:,\w+=[\w-]+)*)$", message)

@@ -1,4 +1,4 @@
-"""Results that are no step of their own, a constant or an input, in every renderer's own words."""
+"""Results that are a constant or an input, without a step of arithmetic, in every renderer."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_constant_that_others_take_as_well() -> None:
 
 
 def test_a_constant_that_was_an_operand_before() -> None:
-    """A row's phases add to what is known from one to the next."""
+    """The phases of a row share values that are already computed."""
     renderer, x, one = PtxRenderer(target=SM_80), variable("x"), constant(1.0)
     known = {x: "%x"}
     renderer.compute([x + 1.0], known, "%sum")

@@ -1,4 +1,4 @@
-"""The plan of rows that all families share: phases, what is kept, what lanes cover."""
+"""Plan of rows that all families share: phases, kept values, columns of lanes."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_sum_of_exponentials_is_found_with_its_maximum() -> None:
 
 
 def test_exponentials_that_are_the_same_for_a_row_wait_for_their_maximum() -> None:
-    """They are computed before the elements, of which the maximum is found."""
+    """Values that are equal for a row are computed before its elements."""
     plan = row_plan("x + log_softmax(y)", (3, 8), (3, 1), online=True)
     assert phases(plan) == [["maxnum"], ["sum"], []]
 
@@ -141,7 +141,7 @@ def test_titles_name_what_is_known() -> None:
 
 
 def test_a_long_title_costs_no_more_than_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each level of gelu takes its argument in several places, so the whole text is exponential."""
+    """Each level of gelu repeats its argument, so the whole text is exponential."""
     words = list[str]()
     written = expression._words
 

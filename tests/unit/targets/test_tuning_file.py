@@ -1,4 +1,4 @@
-"""Tuning files: written and read back, damaged files, the shipped ones."""
+"""Tuning files: written and read back; damaged and shipped ones."""
 
 from __future__ import annotations
 

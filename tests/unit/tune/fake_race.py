@@ -1,4 +1,4 @@
-"""A race whose times follow from the schedules: nothing is built and nothing is timed."""
+"""Race whose times follow from the schedules: nothing is built or timed."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Cost = Callable[[Plan], float]
 
 
 def rows_of_a_tile(plan: Plan) -> float:
-    """Seconds: kernels with fewer rows to a register tile are faster."""
+    """Return seconds: kernels with fewer rows in a register tile are faster."""
     return float(plan.schedule.to_json().get("mr", 1))
 
 
 class FakeRace:
-    """Times by a rule. `races` are the plans of each race, with its condition."""
+    """Race with times by a rule. `races` are the plans of each race, with its condition."""
 
     def __init__(self, cost: Cost = rows_of_a_tile) -> None:
         self.cost = cost
@@ -41,7 +41,7 @@ class FakeRace:
 
 
 class FakeClock:
-    """Seconds that pass with every look."""
+    """Clock that advances with every reading."""
 
     def __init__(self, step: float = 1.0) -> None:
         self.now, self.step = 0.0, step
@@ -83,8 +83,8 @@ def ranked_once(
     most: int | None,
     by_kind: bool = False,
 ) -> Ranking:
-    """Rank the candidates of a kernel once in a process: tests of a search ask for few kernels
-    many times."""
+    """Rank the candidates of each kernel once per process: tests search the same kernels many
+    times."""
     key = (spec, target.name, tuple((fixed or {}).items()), mainloop, most, by_kind)
     if key not in _RANKED:
         _RANKED[key] = _rank(spec, target, fixed, mainloop, most=most, by_kind=by_kind)
@@ -92,6 +92,6 @@ def ranked_once(
 
 
 def hide_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no core have a file that kgen ships."""
+    """Hide the tuning files that kgen ships."""
     monkeypatch.setattr(choosing, "shipped", lambda core: None)
     monkeypatch.setattr(cost_model, "candidates", ranked_once)

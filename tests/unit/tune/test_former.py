@@ -1,4 +1,4 @@
-"""Files of `kgen build --tune` are converted once."""
+"""Tuning files of an older kgen are converted once."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _this_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_schedules_of_this_cpu_are_taken_over(tmp_path: Path) -> None:
-    """The better one of warm and cold caches; nothing of another CPU."""
+    """The better schedule of warm and cold caches is converted; those of other CPUs are not."""
     mr = schedule_fields(chosen())["mr"]
     assert isinstance(mr, int) and mr > 1
     records = {

@@ -1,4 +1,4 @@
-"""Races: what kernels share, turns of cold calls, and kernels on devices."""
+"""Races: data that kernels share, turns of cold calls, and kernels on devices."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_conditions_have_names() -> None:
 
 
 class Recorded:
-    """A backend that records which buffers a call has."""
+    """Backend that records the buffers of a call."""
 
     def __init__(self) -> None:
         self.made: list[tuple[object, object]] = []
@@ -126,7 +126,8 @@ def test_kernels_of_a_race_share_buffers() -> None:
 
 @pytest.mark.integration
 def test_attention_is_timed_with_every_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lengths of 0 would leave nothing to compute, and a single page would stay in a cache."""
+    """With lengths of 0 there would be nothing to compute, and a single page would stay in a
+    cache."""
     needs.cpu("x86-64-v3")
     spec = attention(1, 12, 4, batch=2, dtype="f32", page_size=4, pages=5)
     path = kgen.build(spec, targets=["x86-64-v3"]).save(tmp_path / "pages.kgen")

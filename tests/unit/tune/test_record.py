@@ -1,4 +1,4 @@
-"""The file that a search extends: another core's, damaged, too large, written at once."""
+"""Tuning file that a search extends: another core's, damaged, too large, written atomically."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def test_rows_without_those_of_a_kernel(tmp_path: Path) -> None:
 def test_no_row_is_dropped_to_make_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, value: int
 ) -> None:
-    """A row goes only if the choice without it was measured: a file beyond its limits is refused,
-    and the one that was saved stays."""
+    """A row is removed only if the choice without it was measured. A file beyond its limits is
+    refused, and the saved one stays."""
     path = tmp_path / "own.toml"
     filled(path, count=20).save()
     saved = path.read_text()

@@ -1,4 +1,4 @@
-"""The search: candidates, steps, the confirmation, and what is recorded."""
+"""Search of schedules: candidates, steps, the confirmation, and recorded rows."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_winner_is_timed_again_under_all_conditions() -> None:
 
 
 class Lucky(FakeRace):
-    """Equal kernels, of which the first is always found slower."""
+    """Race of equal kernels in which the first is always slower."""
 
     def __call__(self, plans: Sequence[Plan], condition: TimingCondition) -> list[float]:
         super().__call__(plans, condition)
@@ -71,7 +71,7 @@ def test_the_place_in_a_race_is_no_gain() -> None:
 
 
 class Mixed(FakeRace):
-    """Small tiles are faster in one thread, and slower in all of them."""
+    """Race in which small tiles are faster in one thread, and slower in all threads."""
 
     def __call__(self, plans: Sequence[Plan], condition: TimingCondition) -> list[float]:
         super().__call__(plans, condition)
@@ -132,7 +132,7 @@ def test_a_result_is_a_row_that_builds_take(tmp_path: Path) -> None:
 
 
 def test_a_kernel_without_a_faster_schedule_has_a_row_too(tmp_path: Path) -> None:
-    """Then a second search measures nothing."""
+    """A second search then measures nothing."""
     path, race = tmp_path / "own.toml", FakeRace(lambda plan: 1.0)
     (made,) = tuner_of(path, race).tune([SPEC])
     assert made.found is not None and not made.found.is_better

@@ -1,4 +1,4 @@
-"""The survey, with a fake clock and a fake race: where it measures, what it records and removes."""
+"""Survey with a fake clock and a fake race: measured sizes, and recorded and removed rows."""
 
 from __future__ import annotations
 
@@ -78,7 +78,8 @@ def test_rows_stand_where_the_choice_without_them_is_slower(tmp_path: Path) -> N
 
 
 def test_rows_without_which_the_same_is_chosen_are_removed(tmp_path: Path) -> None:
-    """Two rows have the same schedule: the one with less gain goes, and its sizes stay checked."""
+    """Two rows have the same schedule: the one with less gain is removed, and its sizes stay
+    checked."""
     found = Survey(tuner_of(tmp_path / "core.toml", FakeRace()))
     file = found.tuner.file
     schedule = dataclasses.replace(FAMILY.choose(small(n=128), TARGET), mr=1, mc=4)  # type: ignore[call-arg]
@@ -90,7 +91,7 @@ def test_rows_without_which_the_same_is_chosen_are_removed(tmp_path: Path) -> No
 
 
 def test_exported_rows_that_follow_from_others_are_removed(tmp_path: Path) -> None:
-    """The choice without a row is the same: nobody measured it, so that its sizes stay open."""
+    """The choice without such a row is the same; its sizes count as not measured."""
     found = Survey(tuner_of(tmp_path / "core.toml", FakeRace()))
     file, exported = found.tuner.file, dataclasses.replace(SOURCE, kind=EXPORTED)
     other = dataclasses.replace(FAMILY.choose(small(n=128), TARGET), mr=1, mc=4)  # type: ignore[call-arg]
@@ -105,7 +106,7 @@ def test_exported_rows_that_follow_from_others_are_removed(tmp_path: Path) -> No
 def test_a_removed_row_is_put_back_if_a_later_removal_changes_the_choice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each of two rows follows from the other; one of them must stay."""
+    """Each of two rows follows from the other, and one of them must stay."""
     found = Survey(tuner_of(tmp_path / "core.toml", FakeRace()))
     file = found.tuner.file
     for n in (64, 128):

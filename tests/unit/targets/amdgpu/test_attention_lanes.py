@@ -1,4 +1,4 @@
-"""QueryLanes of attention: both products agree on the key of each weight."""
+"""Lanes of attention (QueryLanes): both products agree on the key of each weight."""
 
 from __future__ import annotations
 

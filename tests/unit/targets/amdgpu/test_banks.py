@@ -1,4 +1,4 @@
-"""Cycles of LDS, on patterns whose conflicts are plain to see."""
+"""Cycles of LDS, for access patterns with obvious conflicts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kgen.targets.amdgpu.plan.lds.banks import conflicts, slots_per_cycle
 
 
 def count(name: str, stride: int, width: int, *, read: bool, lanes: int = 64) -> int:
-    """Lane i accesses `width` bytes at i * stride."""
+    """Return the cycles if lane i accesses `width` bytes at i * stride."""
     return conflicts(targets.find(name), [i * stride for i in range(lanes)], width, read=read)
 
 
@@ -34,7 +34,8 @@ def test_one_bank_serves_one_lane_after_the_other(
 
 
 def test_reads_of_16_bytes_have_phases_of_their_own() -> None:
-    """Lanes 0-3 with 20-23, and so on: what conflicts among eight neighbours may not here."""
+    """Lanes 0-3 share a phase with lanes 20-23, and so on, so neighbours may differ in
+    conflicts."""
     target = targets.find("gfx942")
     # Lanes 4-7 are in the banks of 0-3; 20-23, and 16-19, in the others.
     slots = [4 * (lane // 16 % 2) + lane % 4 for lane in range(64)]

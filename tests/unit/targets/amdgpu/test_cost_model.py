@@ -1,4 +1,4 @@
-"""The cost model: by hand for one tile, and how it ranks."""
+"""AMD's cost model: terms of one tile by hand, and its ranking."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def square(side: int, dtype: DType = DType.F16) -> Matmul:
 
 
 def test_terms_of_one_round_by_hand() -> None:
-    """MI300X: 304 CUs, each with 2048 flops of f16 per clock; one workgroup for each of 256."""
+    """MI300X has 304 CUs with 2048 f16 flops per clock each; 256 workgroups run at once."""
     found = predict(square(2048), targets.find("gfx942"), PLAIN)
     tiles = 2048 // 32
     assert found.terms["products"] == tiles * 2 * 128 * 128 * 32 / 2048
@@ -35,7 +35,7 @@ def test_terms_of_one_round_by_hand() -> None:
 
 
 def test_the_main_loops_are_as_busy_as_their_timelines() -> None:
-    """With all CUs full, matrix units multiply during the share of the time that the timeline model
+    """If all CUs are full, matrix units are busy for the share of time that the timeline model
     of the main loop gives."""
     target = targets.find("gfx942")
     device = device_of(target)

@@ -1,4 +1,4 @@
-"""The heuristic's schedules: they always fit, and waste little on small and skinny shapes."""
+"""AMD's heuristic schedules always fit, and waste little for small and skinny shapes."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_skinny_shapes_get_skinny_tiles(dtype: DType, target: Target) -> None:
 
 @pytest.mark.parametrize("name", ["gfx90a", "gfx942", "gfx950"])
 def test_the_ping_pong_loop_is_for_large_products(name: str) -> None:
-    """There is a tile for every compute unit, enough of k, and whole vectors in memory."""
+    """The loop needs a tile for every compute unit, a long K, and aligned rows."""
 
     def taken(**fields: Any) -> bool:
         spec = Matmul(**{"m": 8192, "n": 8192, "k": 4096} | fields)

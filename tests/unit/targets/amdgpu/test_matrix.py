@@ -75,7 +75,7 @@ def plan(target: str, dtype: DType, warp: int) -> MmaPlan:
     ids=str,
 )
 def test_fragments_cover_every_row_and_depth_once(target: str, dtype: DType, warp: int) -> None:
-    """Over all lanes, MMA tiles, groups and parts, as the template's addresses say."""
+    """Lanes, MMA tiles, groups and parts have the template's addresses."""
     p = plan(target, dtype, warp)
     i, seen = p.instruction, []
     groups = [(n,) for n in range(p.num_lines)] if isinstance(p, DotPlan) else p.groups

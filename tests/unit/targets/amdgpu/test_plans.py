@@ -1,4 +1,4 @@
-"""Plans: the walk along K, output coverage, limits with a remedy that works."""
+"""AMD matmul plans: the K loop, covered outputs, limits with a remedy that works."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FMA = FmaMatmul(block_m=64, block_n=64, block_k=16, thread_m=4, thread_n=4)
 
 @given(full=st.integers(0, 9), rest=st.integers(0, 3), stages=st.integers(1, 2))
 def test_every_tile_is_loaded_and_multiplied_once(full: int, rest: int, stages: int) -> None:
-    """The steps as the template renders them, on LDS stages that remember their tile."""
+    """Steps are simulated in the template's order, on LDS stages that record their tile."""
     if full == rest == 0:
         return
     walk = KLoop(full=full, rest=rest, stages=stages)

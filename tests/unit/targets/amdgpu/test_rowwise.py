@@ -1,4 +1,4 @@
-"""Row-wise plans: lanes that meet, names that are defined once, schedules that fit."""
+"""AMD row-wise plans: exchanging lanes, unique names, schedules that fit."""
 
 from __future__ import annotations
 

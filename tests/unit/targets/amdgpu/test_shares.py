@@ -1,4 +1,4 @@
-"""Shares of k: who has which steps, what is refused, and when the cost model takes them."""
+"""Shares of K on AMD: the steps of each workgroup, refusals, and the cost model's choice."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def test_split_k_cuts_each_block_tile_alike() -> None:
 
 
 def test_workspaces() -> None:
-    """Two parts of a workgroup, of 4 waves of 64 lanes with 4 sums; a counter for each wave."""
+    """Each workgroup has room for two parts: 4 waves of 64 lanes with 4 sums, and a counter for
+    each wave."""
     found = shares(Matmul(m=64, n=64, k=512), num_workgroups=3)
     parts, arrivals = found.workspaces
     assert parts.nbytes == 3 * 2 * 4 * 64 * 4 * 4
@@ -83,11 +84,9 @@ def test_what_is_refused(spec: tuple[int, int, int], fields: dict[str, int], mes
 @pytest.mark.parametrize("layout", [Layout.NN, Layout.NT])
 @pytest.mark.parametrize("target", FAMILY.targets, ids=lambda t: t.name)
 def test_the_device_is_full_at_4096(target: Target, layout: Layout) -> None:
-    """Nearly all CUs have work, by arithmetic, as `kgen build --explain` shows it.
-
-    Bytes on gfx942 leave more CUs idle, with 256 block tiles for 304 CUs: partial sums of split-k,
-    as large as those of 16 bits, would take longer to store and load than the idle CUs save.
-    """
+    """Nearly all CUs have work, by arithmetic, as `kgen build --explain` shows. Bytes on gfx942
+    leave more CUs idle (256 block tiles for 304 CUs), because moving the partial sums of split-k
+    would take longer than the idle CUs save."""
     for dtype in FAMILY.dtypes("matmul", target):
         spec = Matmul(m=4096, n=4096, k=4096, dtype=dtype, layout=layout)
         best, *others = candidates(spec, target)
@@ -101,8 +100,8 @@ def test_the_device_is_full_at_4096(target: Target, layout: Layout) -> None:
 
 
 def test_bytes_of_whole_block_tiles_behind_shares() -> None:
-    """gfx942, s8: 1024 block tiles for 608 workgroups. 416 are shared, at depths of their own: all
-    that is asked for misses L2. The others come behind, at one pace, as they would without."""
+    """gfx942, s8: 608 workgroups share 416 of 1024 block tiles, at different depths, so every
+    read misses L2. The whole block tiles after them progress together, as without stream-k."""
     target = targets.find("gfx942")
     spec = Matmul(m=4096, n=4096, k=4096, dtype=DType.S8)
     tile = SharedMatmul(
@@ -147,8 +146,8 @@ def test_groups_of_rows_bring_less_into_l2() -> None:
 
 
 def test_neighbours_on_one_die() -> None:
-    """Round 8 dies, every 8th block tile of rows of 15 is all over them; numbers that are
-    neighbours are not."""
+    """If workgroups are dealt to 8 dies, every 8th block tile of rows of 15 is far from the
+    others of its die; consecutive numbers are near."""
     spec = Matmul(m=4096, n=15 * 256, k=4096)
     apart = dataclasses.replace(PING_PONG, group_m=4)
     together = dataclasses.replace(apart, num_xcds=8)

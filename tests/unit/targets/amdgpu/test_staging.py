@@ -1,4 +1,4 @@
-"""Tiles on their way to LDS: every element arrives once, from the right place, aligned."""
+"""Copies of tiles to LDS: every element arrives once, from the right address, aligned."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def make(
 
 
 def arrivals(s: Staging) -> dict[int, tuple[int, int]]:
-    """LDS element -> (row, depth) in the tile that lands there, following the template's steps."""
+    """Return a map from LDS element to (row, depth) in the tile, by the template's steps."""
     landed: dict[int, tuple[int, int]] = {}
     for thread in range(s.threads):
         for chunk in s.chunks:
@@ -132,7 +132,7 @@ def test_every_element_arrives_once_in_its_place(
 def test_no_load_leaves_the_matrix(
     shape: tuple[int, int], lds_axis: Axis, transposed: bool, overhang: bool
 ) -> None:
-    """Pieces of the partial tile are inside of their line; whole tiles' loads are so, or reach into
+    """Accesses of the partial tile stay inside their line; accesses of whole tiles do, or reach
     a line that the partial tile has."""
     s = make(shape, transposed=transposed, lds_axis=lds_axis, overhang=overhang)
     rows, k = shape
@@ -170,7 +170,7 @@ def test_far_tiles_need_wide_offsets() -> None:
 
 
 def test_rows_that_are_contiguous_twice_are_still_right() -> None:
-    """K = 1: both strides are 1."""
+    """With K = 1, both strides are 1."""
     s = make((64, 1))
     assert (s.memory_axis, s.piece) == ("k", 1)
     assert len(arrivals(s)) == 64 * 32

@@ -22,7 +22,7 @@ Definition = Callable[[tuple[int, ...], tuple[int, ...]], int | None]
 
 
 def counted(digits: tuple[Digit, ...], end: int) -> list[tuple[int, ...]]:
-    """Return the digits of all indices below `end`; behind its extent the first digit goes on."""
+    """Return the digits of all indices below `end`; past its extent the first digit continues."""
     first, *others = (digit.extent for digit in digits)
     ranges = [range(max(first, end)), *map(range, others)]
     return list(itertools.islice(itertools.product(*ranges), end))
@@ -44,7 +44,8 @@ def elements(access: AccessMap) -> Iterator[tuple[int, int, tuple[int, ...], tup
 
 
 def check_addresses(access: AccessMap, definition: Definition, base: int = 0) -> None:
-    """Every element lies where the definition says, and guards hold where it exists."""
+    """Check that every element has the address of the definition, and that guards hold exactly
+    if it exists."""
     for row, k, row_digits, k_digits in elements(access):
         wanted = definition(row_digits, k_digits)
         assert all(holds(guard, row_digits, k_digits) for guard in access.guards) == (
@@ -54,7 +55,8 @@ def check_addresses(access: AccessMap, definition: Definition, base: int = 0) ->
 
 
 def check_runs(access: AccessMap, definition: Definition) -> None:
-    """The elements of a run exist together, side by side, and runs are multiples of `starts`."""
+    """Check that the elements of a run are contiguous and exist together, and that runs are
+    multiples of `starts`."""
     found = {(row, k): definition(r, d) for row, k, r, d in elements(access)}
     across = access.rows if access.outer == "row" else access.depth
     along = access.rows if access.inner == "row" else access.depth
@@ -70,7 +72,7 @@ def check_runs(access: AccessMap, definition: Definition) -> None:
 
 
 def check_steps(access: AccessMap, depth: int) -> None:
-    """The steps lead from K-tile to K-tile."""
+    """Check that the steps lead from K-tile to K-tile."""
     begins = [access.offset(0, k) for k in range(0, access.depth, depth)]
     steps = access.steps(depth)
     if len(steps) == 1:
@@ -79,7 +81,7 @@ def check_steps(access: AccessMap, depth: int) -> None:
 
 
 def check_guards(access: AccessMap, rows: int, depth: int) -> None:
-    """In whole tiles, exactly the elements exist for which the guards of the tile hold."""
+    """Check that exactly the elements of a whole tile exist for which the tile's guards hold."""
     ends = [-(-size // tile) * tile for size, tile in ((access.rows, rows), (access.depth, depth))]
     guards = access.guards_of(rows, depth)
     all_rows, all_k = counted(access.row, ends[0]), counted(access.k, ends[1])
@@ -118,7 +120,7 @@ def matmuls(draw: st.DrawFn) -> Matmul:
 @given(matmuls(), SIZES, SIZES)
 @settings(deadline=None)
 def test_operands_of_a_matmul(spec: Matmul, rows: int, depth: int) -> None:
-    """The parameters of the spec say where stored elements lie."""
+    """The spec's parameters give the addresses of stored elements."""
     for access, transposed, side in zip(
         access_maps(spec),
         (spec.layout.a_transposed, not spec.layout.b_transposed),
@@ -148,7 +150,7 @@ def test_operands_of_a_matmul(spec: Matmul, rows: int, depth: int) -> None:
 
 
 def check_batch(spec: Matmul, access: AccessMap) -> None:
-    """Terms of the batch lead to the matrix of each product; sizes of 1 are broadcast."""
+    """Check that the batch's terms give the matrix of each product; sizes of 1 broadcast."""
     parameter = spec.parameter(access.name)
     batch = [*zip(parameter.shape[:-2], parameter.strides[:-2], strict=True)]
     for product, place in enumerate(itertools.product(*map(range, spec.batch_sizes))):
@@ -192,7 +194,7 @@ def test_input_of_a_convolution(
     rows: int,
     depth: int,
 ) -> None:
-    """Three digits on both sides, and a guard for each of y and x."""
+    """Both indices have three digits, and y and x have a guard each."""
     images, channels, high, wide = size
     outputs = [
         (extent + 2 * padding - dilation * (each - 1) - 1) // stride + 1
@@ -294,7 +296,7 @@ def digits_of(number: int, sizes: tuple[int, ...]) -> list[int]:
 
 
 def stored(spec: Conv2d, image: int, channel: int, at: list[int]) -> int:
-    """Address of an element of the images."""
+    """Return the address of an element of the images."""
     if spec.layout == "nchw":
         return flat((image, channel, *at), (spec.images, spec.channels, *spec.sizes))
     return flat((image, *at, channel), (spec.images, *spec.sizes, spec.channels))
@@ -307,8 +309,8 @@ def flat(place: tuple[int, ...], sizes: tuple[int, ...]) -> int:
 @given(convolutions(), SIZES)
 @settings(deadline=None)
 def test_operands_of_a_convolution(spec: Conv2d, depth: int) -> None:
-    """Both maps of a spec lead to each element that a window sees and to its weight, in the same
-    order, and to no other."""
+    """Both maps of a spec visit exactly the elements that a window sees and their weights, in
+    one order."""
     first, of_weights = spec.layout == "nchw", spec.weight_layout
     gemm, maps = implicit_gemm(spec), access_maps(spec)
     access, weights = maps[::-1] if first else maps
@@ -319,7 +321,7 @@ def test_operands_of_a_convolution(spec: Conv2d, depth: int) -> None:
     leads = first and of_weights == "oihw"
 
     def of(k: int) -> tuple[int, list[int]]:
-        """The channel of a k, and the place of the kernel."""
+        """Return the channel of a k, and its filter position."""
         if leads:
             channel, *place = digits_of(k, (per_group, *places))
         else:
@@ -366,7 +368,7 @@ def test_operands_of_a_convolution(spec: Conv2d, depth: int) -> None:
 
 
 def test_names_of_images_by_channels() -> None:
-    """Kernels call the images b, bundles a; vectors of the output channels are along m."""
+    """Kernels name the images b, bundles a; vectors of the output channels are along M."""
     spec = Conv2d(input=(2, 4, 5, 5), weights=(6, 2, 3, 3), groups=2, layout="nchw",
                   epilogue="x * scale + residual")  # fmt: skip
     gemm = implicit_gemm(spec)
@@ -384,7 +386,7 @@ def test_a_convolution_of_single_pixels_is_a_matrix() -> None:
 
 
 def test_equal_convolutions_share_one_implicit_gemm() -> None:
-    """Its epilogue is checked once, however many schedules are looked at."""
+    """Its epilogue is checked once for all schedules."""
     specs = [Conv2d(input=(1, 8, 6, 9), weights=(8, 8, 3, 3), epilogue="relu(x)") for _ in "ab"]
     assert implicit_gemm(specs[0]) is implicit_gemm(specs[1])
 

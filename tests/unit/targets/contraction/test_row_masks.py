@@ -1,4 +1,4 @@
-"""Masks of rows and tables of K-tiles against the guards and offsets that they stand for."""
+"""Masks of rows and tables of K-tiles, against the guards and offsets that they replace."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from kgen.targets.contraction.step_table import StepTable
 
 @st.composite
 def convolutions(draw: st.DrawFn) -> Conv2d:
-    """Convolutions of one to three axes, with lines of filter positions longer than a word."""
+    """Yield convolutions of one to three axes, some with more filter positions than bits of a
+    word."""
     rank = draw(st.integers(1, 3))
     longest = {1: 70, 2: 36, 3: 4}[rank]
     kernel = tuple(draw(st.integers(1, longest if axis == rank - 1 else 4)) for axis in range(rank))

@@ -19,7 +19,7 @@ SUMS = PartialSums(names=("acc0", "acc1", "acc2", "acc3"), dtype=DType.F32, thre
 
 
 def shared(waits: bool, blocks: int, block_steps: int, workgroups: int) -> SharedSteps:
-    """The shares of a family whose workgroups wait for one another, or do not."""
+    """Return the shares of a family whose workgroups wait for one another, or do not."""
     fields: dict[str, Any] = {
         "blocks": blocks,
         "block_steps": block_steps,
@@ -61,8 +61,8 @@ def test_every_step_has_one_workgroup(
 def test_no_slot_for_a_part_is_written_twice(
     blocks: int, block_steps: int, data: st.DataObject
 ) -> None:
-    """A CTA leaves the part of a block tile that another begins: one, of the block tile in which
-    its share begins. A workgroup that waits for nobody leaves one more, of its last block tile."""
+    """A CTA stores one part, of the block tile in which its share begins. A workgroup that waits
+    for no other stores one more, of its last block tile."""
     workgroups = data.draw(st.integers(1, blocks * block_steps))
     for waits, slots in ((True, 1), (False, 2)):
         found = shared(waits, blocks, block_steps, workgroups)
@@ -80,7 +80,7 @@ def test_no_slot_for_a_part_is_written_twice(
 
 @pytest.mark.parametrize(("waits", "cut"), [(True, [7, 5, 8, 15, 15]), (False, [3, 5, 1, 15, 15])])
 def test_the_remainder_of_a_wave_is_shared(waits: bool, cut: list[int]) -> None:
-    """15 block tiles for 4 to 29 workgroups; those that wait share one wave more."""
+    """There are 15 block tiles for 4 to 29 workgroups; those that wait share one wave more."""
     found = [shared(waits, 15, 4, workgroups).cut_blocks for workgroups in (4, 5, 7, 15, 29)]
     assert found == cut
 

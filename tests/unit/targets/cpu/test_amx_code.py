@@ -1,4 +1,4 @@
-"""Machine code per step of products on AMX tiles: it must fit behind the products."""
+"""Machine code per step of products on AMX tiles, which must fit behind the products."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def planned(m: int, n: int, k: int, **fields: Any) -> AmxPlan:
 
 
 def steps(plan: AmxPlan) -> list[list[str]]:
-    """The instructions of each loop around the products: with what it branches to and back."""
+    """Return the instructions of each loop around the products, with the code that it branches
+    to and back."""
     text = assembly(pipeline.source(plan).text, "x86_64", plan.features)
     body = text[text.index(f"{plan.entry_point}:") :]
     loops = re.findall(
@@ -43,8 +44,8 @@ def steps(plan: AmxPlan) -> list[list[str]]:
 
 
 def once(loop: str) -> str:
-    """The loop's text without what follows it: another first step, which loads a tile again, or
-    stores of sums, from the first four registers."""
+    """Return the loop's text without the code after it: another first step, which loads a tile
+    again, or stores of sums from the first four registers."""
     loads = [*re.finditer(r"^\ttileload\w+\t.*(%tmm\d)$", loop, re.MULTILINE)]
     names = [load[1] for load in loads]
     again = (load.start() for i, load in enumerate(loads) if load[1] in names[:i])
@@ -65,7 +66,8 @@ CASES: dict[str, tuple[int, int, int, dict[str, Any]]] = {
 @pytest.mark.integration
 @pytest.mark.parametrize("name", CASES)
 def test_a_step_hides_behind_its_products(name: str) -> None:
-    """Two loads of A and of B for four products, and of all else no more than starts meanwhile."""
+    """Four products load two tiles of A and of B; other instructions are no more than a core
+    issues meanwhile."""
     m, n, k, fields = CASES[name]
     plan = planned(m, n, k, **fields)
     found = steps(plan)
@@ -83,8 +85,8 @@ def test_a_step_hides_behind_its_products(name: str) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_sums_are_stored_one_by_one(name: str) -> None:
-    """Each tile of the register tile before, right before the first step needs its register: four
-    stores at once hold up the products."""
+    """Each tile of the previous register tile is stored right before the first step needs its
+    register: four stores at once delay the products."""
     m, n, k, fields = CASES[name]
     plan = planned(m, n, k, **fields)
     calls = re.findall(

@@ -73,7 +73,7 @@ def test_a_chosen_schedule_fits_on_every_core(device: str) -> None:
 def test_sums_fit_however_small_the_stack_is(
     name: str, m: int, shape: tuple[int, int], dtype: DType, stack: int
 ) -> None:
-    """Together with the padding between their rows, which depends on the columns of a block."""
+    """Sums fit with the padding between rows, which depends on the columns of a block."""
     found = targets.find(name)
     small = dataclasses.replace(found, limits={**found.limits, "stack_bytes": stack})
     assert pipeline.plan(Matmul(m=m, n=shape[0], k=shape[1], dtype=dtype), small)
@@ -82,5 +82,5 @@ def test_sums_fit_however_small_the_stack_is(
 @pytest.mark.parametrize(("n", "k"), [(45, 2892), (64, 6956)])
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4", "x86-64-v4+vnni"])
 def test_few_rows_of_a_transposed_a_fit(name: str, n: int, k: int) -> None:
-    """They are packed by whole vectors of rows: 3 take as much room as 48."""
+    """Rows are packed in whole vectors: 3 take as much room as 48."""
     assert plan(Matmul(m=3, n=n, k=k, dtype=DType.S8, layout=Layout.TN), name)

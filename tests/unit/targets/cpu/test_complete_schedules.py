@@ -1,4 +1,4 @@
-"""Kernels follow from the spec, the target and the schedule alone."""
+"""CPU kernels depend only on the spec, the target and the schedule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The core of this CPU, by what CPUID tells of it."""
+"""Core of this CPU, by CPUID."""
 
 from __future__ import annotations
 

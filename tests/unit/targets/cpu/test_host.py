@@ -1,4 +1,4 @@
-"""The target `native` on different machines, and what is read of a machine for it."""
+"""Target `native` on different machines: features, caches and core."""
 
 from __future__ import annotations
 
@@ -119,7 +119,8 @@ def test_caches_are_read_where_the_kernel_tells(fake_cpu: FakeCpu) -> None:
 def test_the_environment_names_what_native_stands_for(
     fake_cpu: FakeCpu, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """On a Zen 4 with other caches: features, caches and core are those of the named target."""
+    """On a Zen 4 with other caches, `native` has the features, caches and core of the named
+    target."""
     fake_cpu.set("x86_64", V3 | V4 | BF16 | VNNI, ("AuthenticAMD", 0x19, 0x11))
     fake_cpu.cache(0, "Data", 1, "64K")
     fake_cpu.cache(1, "Unified", 2, "4096K")
@@ -136,7 +137,7 @@ def test_a_target_that_native_cannot_stand_for(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.integration
 def test_native_is_one_target_in_all_tests_and_their_processes() -> None:
-    """The features, caches and core that every machine in CI can execute."""
+    """Its features, caches and core are those that every machine in CI executes."""
     program = """
 from kgen import targets
 found = targets.find("native")

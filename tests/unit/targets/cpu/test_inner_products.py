@@ -1,4 +1,4 @@
-"""The code of inner products: how columns are walked, and that no register is spilled."""
+"""Code of inner products: order of columns, prefetches, and no spills."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tests.unit.targets.cpu.cpu_plans import plan
 
 @pytest.mark.parametrize(("n", "nc"), [(4096, 256), (4091, 256), (70, 48), (5, 16)])
 def test_columns_of_inner_products_are_streams_that_go_on(n: int, nc: int) -> None:
-    """Whole tiles take the first column of each part of a block, then the second ones; the columns
-    left over come last."""
+    """Whole tiles take the first column of each part of a block, then the second ones; remaining
+    columns come last."""
     schedule = InnerMatmul(mr=1, nr=4, mc=1, kc=64, nc=nc, pack_a=False, pack_b=False)
     planned = plan(Matmul(m=1, n=n, k=64, dtype=DType.F32, layout=Layout.NT), "x86-64-v4", schedule)
     assert isinstance(planned, InnerPlan)
@@ -39,7 +39,7 @@ def test_columns_of_inner_products_are_streams_that_go_on(n: int, nc: int) -> No
 def test_each_line_of_the_next_tiles_is_fetched_once(
     dtype: DType, target: str, once: list[bool]
 ) -> None:
-    """Vectors of half a line come in twos."""
+    """Two vectors of half a line share one prefetch."""
     schedule = InnerMatmul(
         mr=1, nr=2, mc=1, kc=128, nc=16, pack_a=False, pack_b=False, unroll=2, prefetch=1
     )
@@ -50,7 +50,7 @@ def test_each_line_of_the_next_tiles_is_fetched_once(
 
 
 def test_rows_of_the_tile_below_are_fetched() -> None:
-    """Only an output with more rows than columns has the prefetches."""
+    """Only an output with more rows than columns has these prefetches."""
     schedule = InnerMatmul(
         mr=2, nr=2, mc=8, kc=64, nc=16, pack_a=False, pack_b=False, prefetch=1, level=1
     )
@@ -70,7 +70,7 @@ def test_rows_of_the_tile_below_are_fetched() -> None:
 @pytest.mark.integration
 @pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4", "aarch64-neon"])
 def test_inner_products_do_not_spill(target: str) -> None:
-    """In no function of a tile: widening wants registers besides those of the sums."""
+    """Widening needs registers besides the sums in every function of a tile."""
     found = FAMILY.find(target)
     assert found is not None
     for m in (1, 2, 8):

@@ -1,4 +1,4 @@
-"""Rows interleaved within lanes, and the order of columns that it leaves."""
+"""Rows of B interleaved within lanes, and the resulting order of columns."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_groups_of_columns_are_where_the_order_says(group: int, lanes: int, lane
 
 
 def test_few_rows_take_rows_of_b_in_whole_vectors() -> None:
-    """The tile holds all rows of A, and several rows of B side by side."""
+    """The tile holds all rows of A, and several adjacent rows of B."""
     target = FAMILY.find("x86-64-v4+vnni")
     assert target is not None
     for m in (2, 4):

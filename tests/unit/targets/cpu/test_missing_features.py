@@ -1,4 +1,4 @@
-"""Code whose instructions the CPU lacks is refused, by name, before any of it is loaded."""
+"""Code with instructions that the CPU lacks is refused by name before it is loaded."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.fake_cpu import FakeCpu, forget
 
 @pytest.fixture
 def loads_nothing(fake_cpu: FakeCpu, monkeypatch: pytest.MonkeyPatch) -> FakeCpu:
-    """A machine on which loading code fails the test, unless the test allows it."""
+    """Make loading code fail the test, unless the test allows it."""
 
     def never(*_: object) -> None:
         pytest.fail("machine code was loaded that the CPU cannot run")
@@ -106,7 +106,7 @@ def nothing_loaded(_: cpu.CpuBackend, kernels: Sequence[object]) -> list[cpu.Loa
 def test_without_tile_state_the_next_best_entry_is_taken(
     loads_nothing: FakeCpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """AMX is not among the features of a system that grants no tile state."""
+    """A system that grants no tile state has no AMX among its features."""
     levels = [target for target in TARGETS if target.name in ("x86-64-v4", "x86-64-amx")]
     path = kgen.build(small(DType.BF16), targets=levels).save(tmp_path / "k.kgen")
     monkeypatch.setattr(cpu.CpuBackend, "load_all", nothing_loaded)
@@ -138,7 +138,7 @@ except libkgen.errors.DeviceError as error:
 @pytest.mark.integration
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="AMX is of x86-64")
 def test_tile_state_that_the_system_refuses(tmp_path: Path) -> None:
-    """No tile instruction is tried, and no CPU has AMX."""
+    """No tile instruction runs, and the CPU counts as one without AMX."""
     (tmp_path / "refusing.c").write_text(REFUSING)
     command = ["cc", "-shared", "-fPIC", "refusing.c", "-o", "refusing.so"]
     subprocess.run(command, cwd=tmp_path, check=True)
@@ -158,7 +158,7 @@ def test_tile_state_that_the_system_refuses(tmp_path: Path) -> None:
 
 @pytest.mark.integration
 def test_the_environment_disables_features(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A CPU is taken for a lesser one, by kgen and by the runtime alike."""
+    """kgen and the runtime take the CPU for one with fewer features."""
     levels = [needs.cpu(name) for name in ("x86-64", "x86-64-v3")]
     path = kgen.build(small(DType.F32), targets=levels).save(tmp_path / "k.kgen")
     monkeypatch.delenv(settings.NATIVE)

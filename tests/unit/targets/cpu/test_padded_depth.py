@@ -1,4 +1,5 @@
-"""Rows of the kernel that a register tile leaves out: counted here window by window."""
+"""Rows of the kernel that a register tile leaves out because of padding, counted window by
+window."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ CONVS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("rows", [1, 3, 4, 7, 64])
 @pytest.mark.parametrize("name", CONVS)
 def test_share_of_products(name: str, rows: int) -> None:
-    """A tile multiplies all rows of the kernel between two that its windows see."""
+    """A tile multiplies all rows of the kernel from the first to the last that its windows see."""
     conv = Conv2d(dtype="f32", **CONVS[name])
     inside = depth_inside(conv)
     assert inside is not None and inside.depth * conv.kernel[0] == conv.product.k
@@ -44,12 +45,13 @@ def test_share_of_products(name: str, rows: int) -> None:
 
 
 def _row(conv: Conv2d, position: int, place: int) -> int:
-    """Row of the image at a place of the kernel."""
+    """Return the row of the image at a filter position."""
     return position * conv.strides[0] + place * conv.dilations[0] - conv.pads[0][0]
 
 
 def _all_places(conv: Conv2d) -> int:
-    """Places that the windows of a whole image see: those of a tile in two images."""
+    """Return the filter rows that the windows of a whole image see: those of a tile in two
+    images."""
     last = conv.out_sizes[0] - 1
     seen = [
         place

@@ -1,4 +1,4 @@
-"""CPU plans are composed of values: shallow inheritance, few properties with inherited ones."""
+"""CPU plans are composed of values: inheritance is shallow, and properties are few."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_DEPTH = 3
 
 
 def classes() -> list[type]:
-    """Every class that a module under targets/cpu/plan defines."""
+    """Return every class that a module under targets/cpu/plan defines."""
     package = kgen.targets.cpu.plan
     names = [m.name for m in pkgutil.walk_packages(package.__path__, package.__name__ + ".")]
     modules = map(importlib.import_module, names)
@@ -25,13 +25,13 @@ def classes() -> list[type]:
 
 
 def depth(kind: type) -> int:
-    """Longest chain of bases below CpuPlan."""
+    """Return the longest chain of bases below CpuPlan."""
     bases = [base for base in kind.__bases__ if issubclass(base, CpuPlan)]
     return 1 + max(map(depth, bases)) if bases else 0
 
 
 def properties(kind: type) -> int:
-    """Properties of a class, inherited ones included."""
+    """Return the properties of a class, inherited ones included."""
     members = [item for base in kind.__mro__ for item in vars(base).items()]
     return len({name for name, value in members if isinstance(value, property | cached_property)})
 

@@ -1,4 +1,4 @@
-"""CPU plans and rendered text: exactly the edge code that a shape needs, and exact constants."""
+"""CPU plans and rendered text: only the edge code that a shape needs, and exact constants."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_streams_have_a_tail_only_where_there_is_one() -> None:
 
 
 def test_a_single_element_is_never_a_masked_access() -> None:
-    """LLVM 22 makes a masked access to one widened or narrowed i16 one to 32 bits."""
+    """LLVM 22 turns a masked access to one widened or narrowed i16 into one of 32 bits."""
     one_row = CpuMatmul(mr=1, nr=16, mc=1, kc=1, nc=32)
     assert "masked" not in text(Matmul(m=1, n=17, k=1, dtype=DType.BF16), schedule=one_row)
     for spec in (relu_of((65,), dtype=DType.F16), softmax_of(2, 1, dtype=DType.BF16)):
@@ -145,7 +145,7 @@ def horner(coefficients: Sequence[float] | Sequence[Values], x: Values) -> Value
 
 
 def test_polynomials_in_exact_arithmetic() -> None:
-    """Approximation errors alone, against math.exp, math.erfc and math.log."""
+    """Only approximation errors remain, against math.exp, math.erfc and math.log."""
     r = np.linspace(-math.log(2) / 2, math.log(2) / 2, 2001)
     assert np.max(np.abs(horner(DOUBLE.exp_coefficients, r) / np.exp(r) - 1)) < 5e-16
     assert DOUBLE.ln2_high + DOUBLE.ln2_low == math.log(2)
@@ -165,7 +165,7 @@ def test_polynomials_in_exact_arithmetic() -> None:
     ("out", "error"), [(DType.F32, 2.0**-22), (DType.F16, 2.0**-14), (DType.BF16, 2.0**-12)]
 )
 def test_tails_of_the_normal_distribution(out: DType, error: float) -> None:
-    """In exact arithmetic, relative; from the limit on, z Phi(-z) rounds to zero."""
+    """Errors are relative, in exact arithmetic; from the limit on, z Phi(-z) rounds to zero."""
     tail = normal_tail(out)
     z = np.linspace(0, min(tail.limit, 6.0), 2001)
     power = horner(tail.coefficients, z - tail.center)
@@ -205,7 +205,7 @@ def test_tables_are_where_they_are_looked_up() -> None:
     ("out", "error"), [(DType.F32, 1.2e-7), (DType.F16, 5.5e-6), (DType.BF16, 1.3e-4)]
 )
 def test_exponentials_in_exact_arithmetic(out: DType, error: float) -> None:
-    """The polynomial's error is as stated, and e^0 is 1."""
+    """The polynomial has the stated error, and e^0 is 1."""
     found = functions_for(target("x86-64-v4"), Vector(count=16, scalar="float"), out)
     r = np.linspace(-math.log(2) / 2, math.log(2) / 2, 2001)
     off = np.abs(horner(found.exp_coefficients, r) / np.exp(r) - 1)
@@ -229,7 +229,7 @@ def test_features_are_those_of_the_code() -> None:
 @pytest.mark.parametrize("count", [2, 4, 8, 16])
 @pytest.mark.parametrize("stages", [transpose_stages, zip_stages])
 def test_stages_transpose(stages: Callable[[int], tuple[Stage, ...]], count: int) -> None:
-    """The shuffles, done by numpy, turn rows into columns."""
+    """The shuffles, computed by numpy, turn rows into columns."""
     rows = list(np.arange(count * count).reshape(count, count))
     for stage in stages(count):
         before = list(rows)
@@ -299,7 +299,7 @@ def test_an_edge_panel_says_what_exists() -> None:
     ],
 )
 def test_a_few_columns_take_half_a_vector(dtype: DType, name: str, half: str) -> None:
-    """Once for each row of a tile with them; as many as fill more than a half take a whole one."""
+    """Columns that fill more than half of a vector take a whole one."""
     count = 64 // max(dtype.itemsize, 4)
     rows, steps = 12, 8
     mainloop = "dot" if dtype in (DType.BF16, DType.S8) else "blis"
@@ -314,7 +314,7 @@ def test_a_few_columns_take_half_a_vector(dtype: DType, name: str, half: str) ->
 
 
 def test_what_sums_start_from_is_found_for_four_rows_at_once() -> None:
-    """Remaining rows are found one by one; the last run of K may be partial."""
+    """Remaining rows are computed one by one; the last run of K may be partial."""
     body = text(Matmul(m=10, n=64, k=72, dtype=DType.S8), "x86-64-v4+vnni")
     assert body.count("store <4 x i32> %s.starts") == body.count("store <1 x i32> %sr.starts") == 1
     assert body.count("%s.tail_m3 = ") == body.count("%sr.tail_m0 = ") == 1

@@ -1,4 +1,4 @@
-"""Rows and lines that kernels read and prefetch, by their plans; results do not tell."""
+"""Rows and lines that CPU kernels read and prefetch, by their plans; results do not show it."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_inner_products_fetch_into_the_cache_of_their_level(level: int, locality
 
 
 def test_rows_of_sums_do_not_meet_in_a_cache_set() -> None:
-    """However many columns a task has."""
+    """A task may have any number of columns."""
     for columns in (240, 512, 1008, 1024, 2032):
         assert padded(4 * columns) % 1024 and padded(4 * columns) % 64 == 0
     planned = pipeline.plan_with(
@@ -176,7 +176,7 @@ def test_skinny_gemm_by_prepacked_pairs(m: int, n: int, two_sums: bool) -> None:
 
 
 def test_what_is_fetched_goes_to_the_cache_of_its_level() -> None:
-    """PREFETCHT0 and PREFETCHT1: results do not tell."""
+    """The instructions are PREFETCHT0 and PREFETCHT1."""
     found = targets.find("x86-64-v4")
     spec = Matmul(m=3, n=512, k=512, dtype=DType.F32, constant=(ConstantOperand.B,))
     panels = AheadMatmul(mr=3, nr=32, mc=3, kc=512, nc=512, pack_a=False, pack_b=False)
@@ -203,8 +203,8 @@ BLOCKED = CpuMatmul(mr=2, nr=64, mc=4, kc=512, nc=1024, pack_a=False, pack_b=Fal
 
 
 def test_tiles_prefetch_the_next_block_of_k() -> None:
-    """Dot products prefetch what they multiply, blis also what it packs next; a K that is not cut
-    has no next block."""
+    """Dot products prefetch what they multiply, blis also what it packs next; with one block of
+    K there is no next one."""
     dot = DotMatmul(mr=2, nr=32, mc=4, kc=512, nc=1024, pack_a=False, pack_b=False)
     for schedule, dtype, fields, prefetches in (
         (BLOCKED, DType.F32, {}, True),
@@ -243,8 +243,8 @@ def test_a_streamed_b_is_prefetched_once(name: str, dtype: DType, tile: dict[str
 
 
 def test_a_short_k_is_packed_once() -> None:
-    """The first task packs all columns for the tasks of other rows, if K is not cut, the panels fit
-    the stack, and A is not packed for several blocks of columns."""
+    """The first task packs all columns for tasks of other rows, if K is one block, the panels
+    fit the stack, and A is not packed for several blocks of columns."""
     spec = Matmul(m=100, n=1024, k=5, dtype=DType.F32)
     once = BLOCKED.override(mr=6, nr=32, mc=6, kc=5, pack_b=1)
     for fields, keeps in (
@@ -260,7 +260,7 @@ def test_a_short_k_is_packed_once() -> None:
 
 
 def with_sharing(spec: Matmul, schedule: CpuMatmul) -> CpuMatmul:
-    """Return the schedule with the chooser's fields on what tasks pack for each other."""
+    """Return the schedule with the model's choice of what tasks pack for each other."""
     target = targets.find("x86-64-v4")
     found = FAMILY.complete(spec, target, schedule, {*schedule.names} - {*SHARING})
     assert isinstance(found, CpuMatmul) and FAMILY.plan(spec, target, found)

@@ -57,7 +57,7 @@ def test_schedules_that_do_not_fit(
 
 @pytest.mark.parametrize(("field", "value"), [("ahead", 1024), ("level", 1)])
 def test_how_panels_are_fetched_is_asked_of_those_that_come_packed(field: str, value: int) -> None:
-    """Tiles that fetch what is packed next would do it as they do in any case."""
+    """Only with a prepacked B do tiles have a choice of how to prefetch panels."""
     given = Matmul(m=16, n=64, k=64, dtype=DType.F32)
     packed = Matmul(m=16, n=64, k=64, dtype=DType.F32, constant=(ConstantOperand.B,))
     base = AheadMatmul(mr=8, nr=32, mc=16, kc=64, nc=64, pack_a=True, pack_b=True)

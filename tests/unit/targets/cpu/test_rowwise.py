@@ -1,5 +1,4 @@
-"""Decisions of the plan of a CPU's rows: which values are kept, where, and how exponentials are
-computed."""
+"""Plans of CPU row-wise kernels: values that are kept, where, and how exponentials are computed."""
 
 from __future__ import annotations
 
@@ -178,7 +177,7 @@ def test_which_rows_pass_the_caches() -> None:
 
 
 def test_rows_pass_the_caches_where_nothing_is_kept_in_the_output() -> None:
-    """And where they are two last-level caches and more."""
+    """The rows must also exceed twice the last-level cache."""
     for text, rows, past in (
         ("layer_norm(x)", 4096, True),
         ("layer_norm(x)", 1024, False),

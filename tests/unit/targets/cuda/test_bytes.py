@@ -1,4 +1,4 @@
-"""Bytes on tensor cores: how they are transposed in registers, where outputs lie, promotion."""
+"""Bytes on tensor cores: transposition in registers, places of outputs, promotion."""
 
 from __future__ import annotations
 
@@ -31,13 +31,14 @@ def plan(warp_m: int = 32, warp_n: int = 32, target: str = "sm_80", **fields: An
 
 
 def stored_k(lane: int) -> int:
-    """The row of a paired operand's tile that a lane gives to ldmatrix, as the template has it."""
+    """Return the row of a paired operand's tile that a lane passes to ldmatrix, as the template
+    computes it."""
     upper, select, row = lane >> 4, lane >> 3 & 1, lane & 7
     return upper << 4 | (row >> 1) << 2 | (select ^ row >> 2) << 1 | row & 1
 
 
 def prmt(a: tuple[Any, ...], b: tuple[Any, ...], selector: int) -> tuple[Any, ...]:
-    """PTX ISA, "prmt": four of eight bytes, by the selector's nibbles from the lowest."""
+    """Return four of eight bytes, by the selector's nibbles from the lowest (PTX ISA, "prmt")."""
     return tuple((a + b)[selector >> 4 * i & 7] for i in range(4))
 
 
@@ -47,7 +48,7 @@ def selectors(lane: int) -> tuple[int, int]:
 
 @pytest.mark.parametrize("name", ["a", "b"])
 def test_paired_fragments_become_those_of_mma(name: str) -> None:
-    """ldmatrix.trans on pairs, then prmt: four k of one m (or n), the registers' own."""
+    """After ldmatrix.trans on pairs and prmt, a register has four k of one row or column."""
     found = plan(layout=Layout.TN)
     operand = found.operands["ab".index(name)]
     assert operand.paired
@@ -68,7 +69,8 @@ def test_paired_fragments_become_those_of_mma(name: str) -> None:
 
 
 def transposed(matrix: int, lane: int) -> tuple[tuple[int, int], ...]:
-    """(k, m or n) of the bytes that ldmatrix.trans gives a lane of a matrix of pairs of bytes."""
+    """Return (k, row or column) of the bytes that ldmatrix.trans gives a lane of a matrix of
+    byte pairs."""
     rows = [stored_k(matrix * 8 + lane % 4 * 2 + i) for i in (0, 1)]
     return tuple((k, lane // 4 * 2 + i) for k in rows for i in (0, 1))
 
@@ -112,7 +114,7 @@ def test_every_output_gets_every_k_once(layout: Layout, target: str) -> None:
 @pytest.mark.parametrize("out", [DType.S8, DType.F16])
 @pytest.mark.parametrize("warp_n", [16, 32, 64])
 def test_lines_hold_what_fragments_wrote(layout: Layout, out: DType, warp_n: int) -> None:
-    """And no two words of a store, or chunks of an eighth of a load, share a bank."""
+    """Words of a store, and chunks of an eighth of a load, are in different banks."""
     found = plan(32, warp_n, layout=layout, out_dtype=out).staging
     if layout.b_transposed or out is DType.S8:
         assert found is not None

@@ -1,4 +1,4 @@
-"""Plans of skinny GEMMs: every product once, and operands that cannot be streamed."""
+"""Plans of skinny GEMMs: every product once, and operands that are not supported."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def plan(threads: int = 256, columns: int | None = None, **fields: Any) -> GemvP
 @pytest.mark.parametrize("layout", [Layout.NN, Layout.NT])
 @pytest.mark.parametrize("dtype", [DType.F16, DType.F32])
 def test_threads_multiply_every_element_of_b_once(layout: Layout, dtype: DType) -> None:
-    """In one iteration, by all rows, for the right column and k."""
+    """An iteration multiplies it by all rows, for the right column and k."""
     found = plan(layout=layout, dtype=dtype)
     places: Counter[tuple[int, int]] = Counter()
     for thread in range(found.num_threads):

@@ -1,4 +1,4 @@
-"""Matmul plans: outputs covered exactly once, trip counts, stages, accesses, refusals."""
+"""NVIDIA matmul plans: outputs covered once, trip counts, stages, accesses, refusals."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_lowest_ptx_version() -> None:
 
 @pytest.mark.parametrize("one_kernel", [0, 1])
 def test_the_ptx_version_of_parts_is_that_of_what_is_stored(one_kernel: int) -> None:
-    """Sums of f32 are stored by PTX 6.3, and 8 bits by 6.5."""
+    """Storing sums of f32 needs PTX 6.3, storing 8 bits PTX 6.5."""
     spec = Matmul(m=2, n=32, k=512, dtype=DType.BF16, out_dtype=DType.S8)
     target = BY_NAME["sm_75"]
     fields: dict[str, int | str] = {"mainloop": "fma", "split_k": 4, "one_kernel": one_kernel}
@@ -268,7 +268,8 @@ def test_fma_refusals() -> None:
 
 
 def test_split_operands_have_three_products() -> None:
-    """Small times whole, whole times small, whole times whole; each step rounds what it uses."""
+    """The products are small by whole, whole by small, and whole by whole; each step rounds its
+    operands."""
     spec = Matmul(m=64, n=32, k=64, dtype=DType.F32, math=Math.TF32X3)
     plan = plan_mma(spec, SM_80, MMA.override(block_k=16))
     assert len(plan.rests) == 2 * 4 + 4

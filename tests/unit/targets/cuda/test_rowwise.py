@@ -1,4 +1,4 @@
-"""Row-wise plans: every column once, reductions over exactly the threads of a row."""
+"""NVIDIA row-wise plans: every column once, reductions over exactly the threads of a row."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SM_80, SM_90A = ({t.name: t for t in TARGETS}[name] for name in ("sm_80", "sm_90
 
 
 def covered(plan: RowwisePlan, threads: int) -> Counter[int]:
-    """The columns that the first fold sees, of 16-bit elements."""
+    """Return the columns that the first fold reads, of 16-bit elements."""
     found: Counter[int] = Counter()
     width = plan.schedule.vector
     for first in range(threads):

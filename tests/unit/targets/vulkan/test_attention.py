@@ -1,4 +1,5 @@
-"""Attention on Vulkan: which main loop is chosen and why, and what its workgroup memory holds."""
+"""Attention on Vulkan: the chosen main loop and its reason, and the contents of workgroup
+memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans of Vulkan products: how K-tiles and tiles are shared out, edges, the epilogue."""
+"""Plans of Vulkan products: division of K-tiles and tiles, edges, the epilogue."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from tests.unit.targets.vulkan.vulkan_plans import (
 
 
 def copied(o: StagedOperand) -> dict[tuple[int, int], int]:
-    """(edge, k) of all elements of a K-tile that the invocations store, and where in workgroup
-    memory, as the template says it."""
+    """Return (edge, k) of all elements of a K-tile that the invocations store, and their places
+    in workgroup memory, as the template computes them."""
     places: dict[tuple[int, int], int] = {}
     width, m = o.matrix.width, o.matrix
     for thread in range(o.num_threads):
@@ -159,7 +159,7 @@ def test_slices_are_side_by_side_where_memory_is_contiguous_along_k() -> None:
 
 
 def clamps(spec: Matmul, **overrides: int) -> list[str]:
-    """Lines that keep an index inside a matrix; not the next K-tile's."""
+    """Return the lines that keep an index inside a matrix, except those of the next K-tile."""
     lines = text(spec, **overrides).splitlines()
     return [line for line in lines if "UMin" in line and "%next_k_tile" not in line]
 

@@ -1,4 +1,4 @@
-"""Vulkan plans: what they ask of a device, how they cover a shape, and what they refuse."""
+"""Vulkan plans: required device features, covered shapes, and refusals."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ SPECS: tuple[Spec, ...] = (
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda s: s.key)
 def test_the_heuristics_ask_for_nothing_beyond_the_guarantee(spec: Spec) -> None:
-    """Nor does what devices get that lack all options, memory of 16 bits among them."""
+    """Modules for devices without optional features, such as 16-bit storage, need no more
+    either."""
     found = plan(spec)
     assert (found, *found.fallbacks)[-1].requires == {"api": "1.3"}
     assert found.num_threads <= 128
@@ -173,7 +174,7 @@ def test_schedules_that_do_not_fit_are_refused(
 
 
 def advice(error: KgenError) -> dict[str, int]:
-    """The fields that a message says to try."""
+    """Return the fields that a message says to try."""
     words = str(error).rpartition("try ")[2].partition(" or ")[0].split(",")
     return {name: int(value) for name, value in (word.split("=") for word in words)}
 

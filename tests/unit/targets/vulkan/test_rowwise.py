@@ -53,7 +53,7 @@ def test_the_lanes_vectors_make_up_a_row(cols: int) -> None:
 def test_exchanges_reach_all_lanes_and_take_turns_with_the_buffers(
     expression: str, cols: int
 ) -> None:
-    """The exchanges are those of the module for devices whose lanes do not shuffle."""
+    """The module is the one for devices without shuffles."""
     with_shuffles = planned(rows(expression, (2, cols)))
     found = (*with_shuffles.fallbacks, with_shuffles)[0]
     assert isinstance(found, RowwisePlan)
@@ -66,7 +66,7 @@ def test_exchanges_reach_all_lanes_and_take_turns_with_the_buffers(
 
 
 def test_folds_of_lanes_take_turns_with_the_buffers() -> None:
-    """Folds follow one another; rows have at most one subgroup's lanes, or lie side by side."""
+    """Folds follow one another; rows fit one subgroup, or are interleaved."""
     found = planned(rows("var(x)", (2, 50000)))
     assert [fold.buffer for fold in found.folds] == [0, 1]
     assert (found.nearest, found.row_reach, found.other_rows) == (1, 128, "uint_0xffffff80")
@@ -94,7 +94,8 @@ def test_no_step_of_arithmetic_changes_nothing() -> None:
 
 
 def test_lanes_without_a_vector_fold_nothing() -> None:
-    """A row shorter than its lanes takes the identity, the end of a longer one what was before."""
+    """In a row shorter than its lanes they have the identity; at the end of a longer one, the
+    earlier value."""
     short = text(rows("sum(x)", (2, 3)), num_threads=4, rows_per_block=1)
     assert "%v0_sum = OpSelect %float %v0_inside %x_v0_0_float %f32_00000000" in short
     longer = text(rows("sum(x)", (2, 7)), num_threads=4, rows_per_block=1)
@@ -130,7 +131,7 @@ def test_rows_and_columns_are_numbers_of_the_matrix() -> None:
 
 
 def test_groups_read_an_element_for_several_columns() -> None:
-    """A channel's scale serves its pixels, whose number the columns are divided by."""
+    """A channel's scale belongs to all of its pixels, by whose number columns are divided."""
     spec = rows("layer_norm(x, scale, shift)", (2, 3, 4, 10), (3, 4, 1), (3, 4, 1), last=2)
     found = planned(spec)
     assert found.tensor("scale").vector == 1 and found.tensor("x").vector == 2

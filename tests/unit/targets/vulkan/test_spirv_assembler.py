@@ -1,4 +1,4 @@
-"""The SPIR-V assembler on its own: encodings from the specification, and bad text."""
+"""SPIR-V assembler: encodings from the specification, and bad text."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ def integer(width: int, signed: bool) -> NumberType:
 
 
 def words(text: str) -> tuple[int, ...]:
-    """The instructions of a module, without its header."""
+    """Return the instructions of a module, without its header."""
     data = assemble(text, (1, 3))
     return struct.unpack(f"<{len(data) // 4}I", data)[5:]
 
 
 def test_header() -> None:
-    """Magic, version 1.6, the generator of spirv-as, one id and the bound above it, schema 0."""
+    """The header has magic, version 1.6, the generator of spirv-as, the bound of ids, and schema
+    0."""
     data = assemble("%void = OpTypeVoid", (1, 6))
     assert struct.unpack("<5I", data[:20]) == (0x07230203, 0x00010600, 0x00070000, 2, 0)
 
 
 def test_ids_are_numbered_in_the_order_of_their_operands() -> None:
-    """A result's type comes before the result; numeric ids are names like others."""
+    """A result's type comes before the result; numeric ids are names."""
     text = "%7 = OpTypeInt 32 0\n%x = OpConstant %7 5"
     assert words(text) == (4 << 16 | 21, 1, 32, 0, 4 << 16 | 43, 1, 2, 5)
 
@@ -100,7 +101,7 @@ def test_exact_half_floats(value: float) -> None:
 
 
 def test_a_decimal_is_rounded_once() -> None:
-    """Just above half way between two f32, and exactly half way as a double."""
+    """The number is just above the tie of two f32, and equals the tie as a double."""
     assert number("1.00000005960464477540", F32) == [0x3F800001]
 
 

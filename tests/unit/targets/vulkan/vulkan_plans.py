@@ -34,7 +34,7 @@ def fma_plan(spec: Matmul, **overrides: int) -> FmaPlan:
 
 
 def unstaged_plan(spec: Matmul, target: Target = VULKAN13) -> UnstagedPlan:
-    """The heuristic's."""
+    """Return the plan of the heuristic schedule."""
     found = pipeline.plan(spec, target)
     assert isinstance(found, UnstagedPlan)
     return found

@@ -1,4 +1,4 @@
-"""Schedules of one size made legal for another, and fields of a user completed."""
+"""Measured schedules made legal for other sizes, and fields that a user left open."""
 
 from __future__ import annotations
 
@@ -113,7 +113,8 @@ def test_completed_keeps_the_given_fields(sizes: tuple[int, int], given_fields: 
 
 
 def test_completed_chooses_the_dependent_fields() -> None:
-    """Sums go to out only between blocks of K; a schedule that does not fit comes back as it is."""
+    """Partial sums are in the output only between blocks of K; a schedule that does not fit is
+    returned unchanged."""
     target = targets.find("x86-64-v3")
     spec = Matmul(m=512, n=512, k=2048, dtype="f32")
     in_out = CpuMatmul(mr=6, nr=16, mc=132, kc=256, nc=512, pack_b=True, pack_a=False)

@@ -1,4 +1,4 @@
-"""The CPU cost model: every prediction is a sum of its terms, and more work costs more."""
+"""CPU cost model: every prediction is a sum of its terms, and more work costs more."""
 
 from __future__ import annotations
 
@@ -53,8 +53,9 @@ def test_predictions_are_finite_positive_sums(case: tuple[Matmul, Target]) -> No
 
 
 def test_winograd_reads_weights_anew_for_each_block_of_tiles() -> None:
-    """Weights beyond the second-level cache come from far for each block of tiles, others do once
-    if the program reads more than that cache holds. A prefetch past a run of channels is late."""
+    """Weights beyond the second-level cache come from a farther level for each block of tiles;
+    smaller ones once, if the program reads more than that cache holds. A prefetch past a run of
+    channels is late."""
     target = targets.find("x86-64-amx")
 
     def counted(channels: int, held: int = 0, **fields: int) -> EventCounts:
@@ -84,8 +85,7 @@ def test_winograd_reads_weights_anew_for_each_block_of_tiles() -> None:
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4", "x86-64-amx", "aarch64-neon"])
 @pytest.mark.parametrize("axis", ["m", "n", "k", "batch"])
 def test_more_work_costs_more(name: str, axis: str) -> None:
-    """The larger product costs more by the best schedule of each, and by every main loop of the
-    smaller product."""
+    """The larger product costs more with the best schedule of each, and in every main loop."""
     target = targets.find(name)
     small = Matmul(m=24, n=384, k=384, dtype="f32")
     larger = dataclasses.replace(
@@ -113,7 +113,8 @@ def test_a_batch_costs_its_matrices() -> None:
 
 
 def test_arithmetic_is_no_less_than_the_rates_allow() -> None:
-    """Two multiply-adds of eight lanes per cycle with AVX2, products of 16 x 16 x 32 with AMX."""
+    """The rates are two multiply-adds of eight lanes per cycle with AVX2, and products of 16 x
+    16 x 32 with AMX."""
     spec, target = Matmul(m=120, n=768, k=3072, dtype="f32"), targets.find("x86-64-v3")
     core = cores.core_of(target)
     for space in spaces(spec, target):
@@ -165,7 +166,8 @@ def test_a_target_without_a_legal_schedule_is_named(monkeypatch: pytest.MonkeyPa
 
 
 def test_any_schedule_of_a_matmul_is_predicted() -> None:
-    """Candidates have the same prediction; measured schedules are seldom candidates."""
+    """A candidate has the same prediction as in the ranking; measured schedules are seldom
+    candidates."""
     spec, target = Matmul(m=64, n=1000, k=1000, dtype="f32"), targets.find("x86-64-v4")
     listed = FAMILY.candidates(spec, target)
     for each in (listed[0], listed[-1]):
@@ -180,8 +182,8 @@ def test_any_schedule_of_a_matmul_is_predicted() -> None:
 
 
 def test_formulas_are_predicted() -> None:
-    """Instructions per vector, of exponentials more than one, and lines from the level that holds
-    them."""
+    """The prediction counts instructions per vector (several for an exponential), and lines from
+    the cache that holds them."""
     target = targets.find("x86-64-v3")
 
     def seconds(line: str) -> float:
@@ -200,7 +202,7 @@ def test_formulas_are_predicted() -> None:
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(case=specs())
 def test_every_counted_event_is_fitted(case: tuple[Matmul, Target]) -> None:
-    """An event that is not in words in coefficients.toml would cost nothing."""
+    """An event without coefficients would cost nothing."""
     spec, target = case
     for space in spaces(spec, target):
         counted = cost_model.counts_of(spec, target, space).events.keys()
@@ -214,7 +216,7 @@ def counted(spec: Matmul, schedule: BlockedMatmul, event: str) -> float:
 
 
 def test_vectors_of_unaligned_rows_are_loaded_from_two_lines() -> None:
-    """A tile with many loads for its products suffers; packed rows and aligned ones do not."""
+    """A tile with many loads per product costs more; packed and aligned rows do not."""
     low = CpuMatmul(mr=1, nr=128, mc=6, kc=64, nc=128, pack_a=False, pack_b=False)
     high = low.override(mr=6, nr=64)
     unaligned, aligned = (Matmul(m=6, n=n, k=512, dtype="f32") for n in (1037, 1040))
@@ -226,8 +228,8 @@ def test_vectors_of_unaligned_rows_are_loaded_from_two_lines() -> None:
 
 
 def test_blocks_that_leave_the_second_level_cache_are_lost() -> None:
-    """A pass over all tasks comes back to a block of K after all the others of the pass, while the
-    next block is prefetched."""
+    """A pass over all tasks returns to a block of K after the others of the pass, while the next
+    block is prefetched."""
     spec = Matmul(m=6, n=8192, k=4096, dtype="f32")
     block = CpuMatmul(mr=3, nr=64, mc=6, kc=64, nc=64, pack_a=False, pack_b=False)
     whole = block.override(sums_in_out=1, tasks_per_pass=128)
@@ -241,7 +243,7 @@ def test_blocks_that_leave_the_second_level_cache_are_lost() -> None:
 
 
 def test_steps_do_not_depend_on_prefetches() -> None:
-    """The number of panels and the field `prefetch_panel` are not the same thing."""
+    """The number of panels does not count as the field `prefetch_panel`."""
     spec = Matmul(m=12, n=256, k=128, dtype="f32")
     plain = CpuMatmul(mr=6, nr=64, mc=12, kc=64, nc=128, pack_a=False, pack_b=False)
     for event in ("steps", "tiles", "blocks_runs_memory", "panels_runs_memory"):
@@ -288,7 +290,7 @@ def test_alternatives_are_one_of_each_main_loop_and_way_of_packing() -> None:
 
 
 def test_even_tasks_for_several_threads_are_preferred() -> None:
-    """Blocks of equal cost for one thread: one task, two even ones, and two uneven ones."""
+    """Blocks have equal cost for one thread: one task, two equal ones, and two unequal ones."""
     spec = Matmul(m=48, n=1536, k=768, dtype="f32")
     found = best(spec, targets.find("x86-64-v3"), {"mr": 6, "nr": 16, "pack_b": 0}, "blis")
     assert found is not None
@@ -303,7 +305,7 @@ def test_even_tasks_for_several_threads_are_preferred() -> None:
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(case=specs())
 def test_a_new_core_needs_its_rates_only(case: tuple[Matmul, Target]) -> None:
-    """A core that does not exist, without a tuning file and fitted data of its own."""
+    """The core of the test has no tuning file and no fitted data."""
     spec, target = case
     with pytest.MonkeyPatch.context() as patch:
         fitted = "Golden Cove" if target.has("amx_tile") else INVENTED.fitted_as
@@ -353,7 +355,7 @@ def test_the_busiest_thread_has_its_share(m: int, threads: int) -> None:
 
 
 def test_a_core_measured_with_cold_caches_counts_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """B is read from memory then, which raises the objective of each candidate."""
+    """B then comes from memory, which raises the prediction of each candidate."""
     spec = Matmul(m=8, n=128, k=128, dtype="f32")
     target = dataclasses.replace(targets.find("x86-64-v4"), device="Zen 5")
     table = coefficients(target, CpuMatmul)
@@ -394,7 +396,7 @@ def test_sums_in_scratch_memory_cost_a_pass_of_their_own() -> None:
 
 
 def test_whole_rows_of_b_follow_each_other_in_memory() -> None:
-    """Blocks of half of the columns begin a run in each row; whole rows are contiguous."""
+    """Blocks of half of the columns start a run in each row; whole rows are contiguous."""
     spec, target = Matmul(m=8, n=512, k=100, dtype="f32"), targets.find("x86-64-v4")
     runs = []
     for nc in (512, 256):

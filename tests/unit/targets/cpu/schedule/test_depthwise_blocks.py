@@ -1,4 +1,4 @@
-"""Blocks of depthwise convolutions that the cost model chooses, and what their tasks prefetch."""
+"""Blocks of depthwise convolutions that the cost model chooses, and prefetches of their tasks."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_blocks_keep_the_rows_of_the_kernel_in_l1(channels: int, size: int, bloc
 def test_two_threads_share_the_blocks(
     target: str, channels: int, size: int, kernel: int, dtype: str
 ) -> None:
-    """Neither thread computes much more than a half, whatever the last blocks are."""
+    """No thread computes much more than half, whatever the last blocks are."""
     conv = depthwise(channels, (size, size), kernel, kernel, dtype=dtype)
     schedule = chosen(conv, target)
     extents = (size, size, channels)
@@ -94,8 +94,8 @@ def test_two_threads_share_the_blocks(
 def test_tasks_prefetch_what_no_row_before_reads(
     sizes: tuple[int, ...], kernel: tuple[int, ...], fields: dict[str, Any]
 ) -> None:
-    """The elements of a row of the output, by the definition of a convolution, less those of all
-    outputs before it."""
+    """A row of the output prefetches its elements, by the definition of a convolution, except
+    those that earlier outputs read."""
     conv = depthwise(8, sizes, *kernel, **fields)
     *outer, width = conv.out_sizes
     plan = planned(conv, tile=4, prefetch=1)

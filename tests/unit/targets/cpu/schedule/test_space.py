@@ -1,4 +1,4 @@
-"""Legality and completeness of the candidates that the cost model ranks."""
+"""Schedule candidates that the cost model ranks are legal and complete."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_every_main_loop_has_candidates(
 
 
 def test_a_prepacked_transposed_b_has_candidates_of_k_side_by_side() -> None:
-    """A small N is transposed first, for inner products."""
+    """With a small N, B is transposed first, for inner products."""
     spec = Matmul(m=64, n=2, k=512, dtype="f32")
     (inner,) = spaces(spec, targets.find("x86-64-v3"), mainloop="inner")
     assert (inner.columns["pack_b"] == 1).all()
@@ -151,7 +151,7 @@ def test_a_fixed_value_that_is_illegal_leaves_no_candidate() -> None:
 
 
 def test_two_vectors_of_half_a_line_are_candidates() -> None:
-    """Outer products in halves and by words."""
+    """The candidates are outer products in halves and by words."""
     spec, target = Matmul(m=2, n=512, k=1024, dtype="bf16"), targets.find("x86-64-v4+bf16")
     (outer,) = spaces(spec, target, mainloop="outer")
     pairs = set(zip(outer.columns["halves"].tolist(), outer.columns["words"].tolist(), strict=True))
@@ -159,7 +159,7 @@ def test_two_vectors_of_half_a_line_are_candidates() -> None:
 
 
 def test_amx_takes_all_of_a_k_that_is_no_multiple_of_a_tile() -> None:
-    """Blocks of K need room for sums on the stack, which very many rows do not leave."""
+    """Blocks of K need partial sums on the stack, which very many rows exceed."""
     target = targets.find("x86-64-amx")
     for m in (64, 1 << 20):
         spec = Matmul(m=m, n=1, k=33, dtype="bf16", constant=(ConstantOperand.B,))
@@ -184,7 +184,7 @@ def test_a_small_stack_leaves_candidates_that_fit() -> None:
     repeats=st.integers(1, 3),
 )
 def test_candidates_are_distinct_and_in_order(rows: list[tuple[int, ...]], repeats: int) -> None:
-    """Rows are those of numpy's unique, also where the number of a row needs more than 63 bits."""
+    """Rows are those of numpy's unique, also if a row's number needs more than 63 bits."""
     table = np.array(rows * repeats, np.int64)
     columns = {str(i): column for i, column in enumerate(table.T)}
     found = MatmulSpace(kind=CpuMatmul, columns=columns).where(np.ones(len(table), bool))

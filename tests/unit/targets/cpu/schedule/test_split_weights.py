@@ -1,5 +1,5 @@
-"""Products of known weights of s8 on CPUs without VNNI: bytes where most groups of weights fit in
-16 bits, else words."""
+"""Products by known s8 weights on CPUs without VNNI: as bytes if most groups of weights fit in
+16 bits, else as words."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def product(m: int, n: int, k: int, **fields: Any) -> Matmul:
 
 
 def weights(spread: float, *shape: int) -> Weights:
-    """Normal weights of this standard deviation; uniform ones if it is 0."""
+    """Return normal weights of this standard deviation; uniform ones if it is 0."""
     rng = np.random.default_rng(0)
     wide = rng.normal(0, spread, shape) if spread else rng.integers(-127, 128, shape)
     return np.clip(np.rint(wide), -127, 127).astype(np.int8)
 
 
 def fits(group: list[int], sign: int) -> bool:
-    """Whether no pair of a group saturates, with odd weights as they are or opposite."""
+    """Whether no pair of a group saturates, with odd weights unchanged or of opposite sign."""
     (a, b, c, d), least = group, -128
     if sign < 0 and least in (b, d):
         return False
@@ -72,7 +72,8 @@ def splits(spec: Spec, *known: Weights, name: str = "x86-64-v3") -> bool:
 
 
 def test_narrow_weights_are_multiplied_as_bytes() -> None:
-    """Either layout; a batch; a convolution; the mean of the weights of all calls counts."""
+    """In either layout, in a batch, and in a convolution; several calls of a kernel count by the
+    mean of their weights."""
     spec, narrow, wide = product(196, 256, 512), weights(20, 512, 256), weights(0, 512, 256)
     assert splits(spec, narrow)
     assert not splits(spec, wide)
@@ -92,13 +93,13 @@ def test_narrow_weights_are_multiplied_as_bytes() -> None:
 
 
 def test_others_are_not() -> None:
-    """A reads B once if it has one row, and CPUs with VNNI multiply bytes anyway."""
+    """A single row of A reads B only once, and CPUs with VNNI multiply bytes anyway."""
     assert not splits(product(1, 512, 512), weights(20, 512, 512))
     assert not splits(product(196, 256, 512), weights(20, 512, 256), name="x86-64-v3+vnni")
 
 
 def test_candidates_plan() -> None:
-    """Some of them have all rows in one block, which splits B once."""
+    """Some candidates have all rows in one block, which splits B once."""
     spec = product(49, 200, 300)
     (space,) = spaces(spec, V3, {"pack_b": 1}, "dot")
     for row in range(0, len(space), 61):
@@ -109,7 +110,7 @@ def test_candidates_plan() -> None:
 @pytest.mark.integration
 @pytest.mark.parametrize(("given", "expected"), [({}, True), ({"pack_b": 0}, False)])
 def test_constants_of_a_build_choose_the_schedule(given: dict[str, int], expected: bool) -> None:
-    """A field that the user sets is kept."""
+    """A field that the user sets does not change."""
     spec, constants = product(196, 256, 512), {"b": weights(20, 512, 256)}
     found = building.build(spec, V3, constants=constants, schedule=given, cache=False)
     assert is_split(found.kernels[0].plan.schedule) == expected
@@ -117,7 +118,7 @@ def test_constants_of_a_build_choose_the_schedule(given: dict[str, int], expecte
 
 @pytest.mark.parametrize(("spreads", "expected"), [((20, 20), True), ((20, 0, 0), False)])
 def test_weights_of_a_model_choose_the_schedule(spreads: tuple[float, ...], expected: bool) -> None:
-    """Layers of equal shapes share a kernel; the weights of each count."""
+    """Layers of equal shapes share a kernel, and the weights of each count."""
     pytest.importorskip("onnx")
     from onnx import TensorProto
 
@@ -137,7 +138,7 @@ def test_weights_of_a_model_choose_the_schedule(spreads: tuple[float, ...], expe
 @pytest.mark.integration
 @pytest.mark.parametrize("vectors", [1, 2, 3])
 def test_instructions_of_splitting(vectors: int) -> None:
-    """The cost model counts what LLVM makes of the two loops that split a panel."""
+    """The cost model counts the machine instructions of both loops that split a panel."""
     spec = product(64, 32 * vectors, 512)
     schedule = best(spec, V3, {"pack_b": 1, "nr": 8 * vectors}, "dot")
     source = pipeline.source(pipeline.plan(spec, V3, schedule))

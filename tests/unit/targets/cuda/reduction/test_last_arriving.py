@@ -1,4 +1,4 @@
-"""Split k in one kernel: parts have places of their own, and are added once and in order."""
+"""Split-k in one kernel: parts have separate memory, and are added once and in order."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_launch_and_workspaces() -> None:
 
 @pytest.mark.parametrize("schedule", [SCHEDULE, FMA], ids=["mma", "fma"])
 def test_outputs_are_the_products(schedule: SplitMatmul | SplitFmaMatmul) -> None:
-    """Split-k slices are multiplied, and the whole product goes out."""
+    """Slices are multiplied, and the whole product is stored."""
     dtype = DType.F32 if schedule is FMA else DType.F16
     spec = Matmul(m=64, n=64, k=500, dtype=dtype, epilogue=(Epilogue.RELU,))
     plan = make_plan(spec, SM_80, schedule)
@@ -81,7 +81,7 @@ def test_outputs_are_the_products(schedule: SplitMatmul | SplitFmaMatmul) -> Non
 
 
 def numbers(found: LastArriving, groups: Sequence[Sequence[PartSums]]) -> list[int]:
-    """Which parts are added to every sum, in order; all sums agree."""
+    """Return the parts that are added to every sum, in order; all sums agree."""
     added: dict[str, list[int]] = {name: [] for name in found.sums.names}
     for part in itertools.chain.from_iterable(groups):
         for name, register in zip(part.sums, part.registers, strict=True):
@@ -135,7 +135,7 @@ def test_one_part_needs_nobody_to_add_it() -> None:
 
 @pytest.mark.parametrize("name", ["sm_75", "sm_80", "sm_89", "sm_90a", "sm_120"])
 def test_the_model_takes_it_where_outputs_are_few(name: str) -> None:
-    """A launch less; for many outputs the parts of a block tile are too much for one SM."""
+    """A single kernel saves a launch; for many outputs, one SM would have too many parts to add."""
     few = candidates(Matmul(m=64, n=64, k=8192), BY_NAME[name])
     other = next(c for c in few if not getattr(c.schedule, "one_kernel", False))
     assert is_last_arriving(few[0].schedule)

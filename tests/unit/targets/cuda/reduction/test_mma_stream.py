@@ -1,4 +1,4 @@
-"""Stream-k by mma.sync: the launch, what tiles along k are, refusals, what overrides turn off."""
+"""Stream-k by mma.sync: the launch, K-tiles, refusals, and fields that it turns off."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def planned(**fields: Any) -> MmaPlan:
 
 
 def test_launch_and_workspaces() -> None:
-    """A part and a flag for each CTA, and a ticket; a place for it in shared memory."""
+    """Each CTA has a part and a flag; there is a ticket, with room for it in shared memory."""
     plan = planned()
     (launch,) = plan.launches
     assert (launch.grid, launch.block) == ((10, 1, 1), (128, 1, 1))
@@ -107,7 +107,8 @@ def test_refusals(fields: dict[str, int], message: str) -> None:
 
 
 def test_the_model_takes_it_where_waves_are_ragged() -> None:
-    """256 block tiles on 108 SMs; none for those that fill waves, or are few, or many."""
+    """Stream-k is chosen for 256 block tiles on 108 SMs, and not for full waves, few or many
+    block tiles."""
     ragged = Matmul(m=2048, n=2048, k=2048)
     ranked = candidates(ragged, SM_80)
     best = ranked[0].schedule
@@ -121,7 +122,7 @@ def test_the_model_takes_it_where_waves_are_ragged() -> None:
 
 
 def test_no_cta_that_shares_waits_for_another_to_end() -> None:
-    """The cost model places all CTAs on the GPU at once."""
+    """The GPU runs all CTAs at once."""
     for candidate in candidates(Matmul(m=1536, n=3072, k=4096), SM_80):
         schedule = candidate.schedule
         if isinstance(schedule, SplitMatmul) and schedule.stream_k:

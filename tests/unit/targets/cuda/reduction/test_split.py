@@ -1,4 +1,4 @@
-"""Split k: parts cover k once, launches and workspace agree, sums are taken in order, refusals."""
+"""Split-k: parts cover K once, launches and workspace agree, sums are added in order, refusals."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ RING = WgmmaMatmul(block_m=64, block_n=64, block_k=64, num_stages=4, consumers=1
 @pytest.mark.parametrize("schedule", [SPLIT, FMA], ids=["mma", "fma"])
 @pytest.mark.parametrize("k", [512, 500, 481, 480, 392])
 def test_parts_cover_k_once(k: int, schedule: SplitSchedule) -> None:
-    """Each part has whole tiles, and the last one has the remainder, which is not empty: with k of
-    480 the parts are fewer whole tiles."""
+    """Parts have whole K-tiles, and the last one has the remainder, which is not empty: K of 480
+    has fewer parts."""
     dtype = DType.F32 if schedule is FMA else DType.F16
     plan = plan_split(Matmul(m=64, n=64, k=k, batch=2, dtype=dtype), SM_80, schedule)
     part = plan.part
@@ -94,7 +94,7 @@ def test_the_model_splits_deep_and_small_products() -> None:
 
 @pytest.mark.parametrize("shape", [(64, 64, 8192), (16, 4096, 4096), (64, 64, 8191)])
 def test_the_model_splits_exact_f32(shape: tuple[int, int, int]) -> None:
-    """Small outputs and small M leave no SM idle, whatever divides k."""
+    """Small outputs and small M use every SM, whatever K is."""
     m, n, k = shape
     chosen = choose(Matmul(m=m, n=n, k=k, dtype=DType.F32), SM_80)
     assert isinstance(chosen, SplitFmaMatmul)
@@ -116,7 +116,7 @@ def test_parts_of_wgmma_read_whole_operands() -> None:
 
 
 def test_the_model_splits_on_hopper_what_does_not_fill_it() -> None:
-    """Parts go to SMs that had nothing to do; none is split that fills the GPU."""
+    """Parts run on idle SMs; a product that fills the GPU is not split."""
     for shape in ((512, 512, 8192), (512, 256, 16384), (512, 128, 16384)):
         m, n, k = shape
         deep = choose(Matmul(m=m, n=n, k=k), SM_90A)
@@ -128,7 +128,7 @@ def test_the_model_splits_on_hopper_what_does_not_fill_it() -> None:
 
 
 def test_split_k_alone_is_an_override() -> None:
-    """The override turns off what split k excludes, unless that is asked for too."""
+    """Setting split_k turns off fields that it excludes, unless the user sets them, too."""
     spec = Matmul(m=4096, n=4096, k=4096)
     schedule = schedule_for(spec, SM_90A, {"split_k": 2})
     assert isinstance(schedule, WgmmaMatmul)

@@ -30,7 +30,7 @@ def test_workspaces_and_launch() -> None:
 
 
 def test_the_model_takes_it_for_a_wave_and_a_little() -> None:
-    """144 block tiles of 128 x 256 take two waves, and shared a tenth more than one."""
+    """144 block tiles of 128 x 256 take two waves, and little more than one if they are shared."""
     spec = Matmul(m=1536, n=3072, k=4096)
     best = choose(spec, SM_90A)
     assert isinstance(best, WgmmaMatmul) and best.stream_k

@@ -1,4 +1,5 @@
-"""The choice of a schedule is the first of the whole ranking, found without most of it."""
+"""The chosen schedule is the first of the whole ranking, found without predicting most
+candidates."""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ def specs(target: Target) -> Iterator[Matmul]:
 
 
 def first_of_all(spec: Matmul, target: Target) -> GpuMatmul:
-    """With all of them predicted."""
+    """Return the first schedule if all candidates are predicted."""
     ranked = candidates._all_ranked(spec, target)
     return next(c.schedule for c in ranked if fits(plan, spec, target, c.schedule))
 
@@ -79,7 +80,7 @@ def test_no_schedule_is_predicted_to_take_less_than_the_least(target: Target) ->
 
 
 def test_what_does_not_fit_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also if that is all in one part, and if it is the fastest of a family of tiles."""
+    """The search continues if a whole part of the candidates, or the fastest tile, does not fit."""
     spec, target = Matmul(m=64, n=64, k=1024), BY_NAME["sm_80"]
     ranked = [c.schedule for c in candidates.candidates(spec, target)]
 

@@ -1,4 +1,4 @@
-"""The model of run time: its terms by hand, what it prefers, and its candidates' order."""
+"""NVIDIA's cost model: terms by hand, preferences, and the order of candidates."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_every_target_has_a_device() -> None:
 
 
 def test_terms_of_a_large_square() -> None:
-    """512 CTAs on 108 SMs, one each: four whole waves and a part, 64 k tiles."""
+    """512 CTAs run on 108 SMs, one each: four whole waves and a part; 64 K-tiles."""
     found = predict(SQUARE, SM_80, BIG)
     assert found.ctas_per_sm == 1 and found.waves == pytest.approx(512 / 108)
     assert found.terms["products"] == 5 * 64 * 128 * 256 * 64 / 1024
@@ -47,7 +47,7 @@ def test_inputs_that_fit_in_l2_are_read_once() -> None:
 
 
 def test_outputs_stay_in_l2_where_it_holds_all_tensors() -> None:
-    """Each SM has one CTA; beyond L2 the outputs move at DRAM's rate."""
+    """Each SM has one CTA; outputs beyond L2 move at DRAM's rate."""
     held = predict(Matmul(m=1024, n=1024, k=1024), SM_80, BIG).terms["output"]
     assert held == pytest.approx(128 * 256 * 2 / 32)
     beyond = predict(SQUARE, SM_80, BIG).terms["output"]

@@ -1,4 +1,5 @@
-"""Copies from global to shared memory: every element once, at the right place, in wide accesses."""
+"""Copies from global to shared memory: every element once, at the right address, in wide
+accesses."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def fma_plan(m: int, n: int, k: int, **fields: Any) -> FmaPlan:
 
 
 def elements(copy: TileCopy) -> Counter[tuple[int, int]]:
-    """The tile's elements, counted in units of all threads."""
+    """Return the tile's elements in units of all threads."""
     found: Counter[tuple[int, int]] = Counter()
     for thread, unit in product(range(copy.num_threads), copy.units):
         row, col = first_unit(copy, thread)
@@ -46,7 +47,7 @@ def elements(copy: TileCopy) -> Counter[tuple[int, int]]:
 
 
 def first_unit(copy: TileCopy, thread: int) -> tuple[int, int]:
-    """Return the result of the template's shifts and masks."""
+    """Return the first unit by the template's shifts and masks."""
     row = thread >> copy.units_per_row_log2
     return row, (thread & copy.col_mask) << copy.unit_elements_log2
 
@@ -118,7 +119,7 @@ def test_width_follows_alignment(fields: dict[str, int], width: int, asynchronou
 
 
 def test_every_source_is_aligned_even_beyond_the_matrix() -> None:
-    """cp.async wants an aligned address also where it reads nothing."""
+    """cp.async requires an aligned address even if it reads nothing."""
     for fields in ({"m": 1}, {"k": 1, "layout": "tn"}, {"lda": 72}, {"k": 68}):
         copy = mma_plan(**fields).operands[0].copy
         assert {unit.source % copy.unit_bytes for unit in copy.units} == {0}

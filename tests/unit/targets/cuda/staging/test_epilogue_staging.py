@@ -1,4 +1,5 @@
-"""The epilogue's staging: every output once, where the lines' side looks for it, no bank twice."""
+"""Staging of outputs in shared memory: each once, where it is read again, without bank
+conflicts."""
 
 from __future__ import annotations
 
@@ -66,7 +67,8 @@ def test_lines_hold_what_fragments_wrote(warp_n: int, n: int, width: int) -> Non
 
 @pytest.mark.parametrize("warp_n", [16, 32, 64, 128])
 def test_no_bank_is_wanted_twice(warp_n: int) -> None:
-    """Words of a store by all lanes, and of a 16-byte load by each eight lanes, differ in bank."""
+    """Words of a store by all lanes, and of a 16-byte load by each eight lanes, are in different
+    banks."""
     found = staging(32, warp_n)
     strip = found.strips[0]
     for run in strip.runs:

@@ -1,4 +1,4 @@
-"""Shared-memory layouts: nothing overlaps, and ldmatrix meets no bank conflict."""
+"""Shared-memory layouts: nothing overlaps, and ldmatrix has no bank conflict."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_eight_chunks_of_a_column_lie_in_eight_bank_groups(row_bytes: int) -> No
 
 @pytest.mark.parametrize("row_bytes", ROW_BYTES)
 def test_an_offset_splits_into_xor_and_addition(row_bytes: int) -> None:
-    """Moving by an offset whose bits are free in the address is (address ^ xor) + addition."""
+    """Adding an offset whose bits are free in the address equals (address ^ xor) + addition."""
     tile = SwizzledTile(rows=64, row_bytes=row_bytes)
     low = [row * row_bytes + column for row, column in product(range(16), (0, row_bytes // 2))]
     high = [row * row_bytes for row in (16, 32, 48)]
@@ -60,7 +60,7 @@ def test_padded_elements_do_not_overlap(transposed: bool) -> None:
 
 @pytest.mark.parametrize("units_per_row", [2, 8])
 def test_transposing_stores_meet_no_bank_conflict(units_per_row: int) -> None:
-    """A warp writes `units_per_row` neighbours along k of each of its rows (m or n)."""
+    """A warp writes `units_per_row` neighbours along K of each of its rows (of M or N)."""
     tile = PaddedTile(depth=8, width=64, transposed=True)
     step = tile.depth // units_per_row
     lanes = [(lane // units_per_row, lane % units_per_row * step) for lane in range(32)]

@@ -1,4 +1,4 @@
-"""The wgmma main loop's numbers: tensor maps, boxes, descriptors, barriers; and its refusals."""
+"""Plans of the wgmma main loop: tensor maps, boxes, descriptors, barriers, and refusals."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_boxes_fill_a_stage(layout: Layout) -> None:
 
 
 def test_descriptors() -> None:
-    """PTX ISA 9.7.15.5.1, in units of 16 bytes: where k steps and where 64 columns lie."""
+    """Units are 16 bytes (PTX ISA 9.7.15.5.1): distances of a step of K and of 64 columns."""
     a, b = make(layout=Layout.NN).operands
     assert (a.step_words(1), b.step_words(1)) == (2, 128)
     assert (a.descriptor_low, b.descriptor_low) == (1 << 16, 512 << 16)
@@ -90,7 +90,7 @@ def test_persistent_ctas_are_no_more_than_tiles() -> None:
 
 
 def test_clusters_of_single_tiles() -> None:
-    """Three rows of tiles take two clusters, the last CTA of which has no outputs."""
+    """Three rows of tiles take two clusters; the last CTA has no outputs."""
     plan = make(BIG.override(cluster_m=2), m=300)
     assert (plan.launches[0].grid, plan.launches[0].cluster) == ((16, 4, 1), (1, 2, 1))
     assert plan.output.m_edge and make(BIG.override(cluster_m=2), m=128).output.m_edge
@@ -109,7 +109,8 @@ def test_two_that_take_turns() -> None:
 
 
 def test_strips_cover_a_warpgroups_outputs() -> None:
-    """Each output once; stmatrix takes rows 0 and 8, then the same 8 columns on."""
+    """Each output is stored once; stmatrix has rows 0 and 8, then the same rows 8 columns
+    further."""
     plan = make(BIG.override(tma_store=1), n=4000)
     store = plan.store
     assert store is not None
@@ -133,7 +134,7 @@ def test_strips_cover_a_warpgroups_outputs() -> None:
 
 @pytest.mark.parametrize(("block_n", "pending"), [(256, [1, 1, 1, 1]), (192, [0, 2, 1]), (64, [0])])
 def test_a_strip_waits_for_the_copy_that_reads_its_buffer(block_n: int, pending: list[int]) -> None:
-    """Also where the last strip of a block tile has the buffer of the next one's first."""
+    """The last strip of a block tile may share the buffer of the next tile's first strip."""
     store = make(BIG.override(tma_store=1, num_workgroups=132, block_n=block_n)).store
     assert store is not None and [strip.pending for strip in store.strips] == pending
 
@@ -273,8 +274,8 @@ def test_the_choice_where_outputs_are_all_the_work() -> None:
 
 
 def test_what_options_save() -> None:
-    """CTAs of a cluster read B from L2 once; persistent CTAs start once; one stores while another
-    multiplies."""
+    """CTAs of a cluster read B from L2 once; persistent CTAs start once; in ping-pong one
+    consumer stores while another multiplies."""
     spec = Matmul(m=4096, n=4096, k=512)
 
     def seconds(**fields: int) -> float:

@@ -1,4 +1,4 @@
-"""Plans of attention by warpgroups: tensor maps, tiles, steps of k, barriers."""
+"""Plans of attention by wgmma: tensor maps, tiles, steps of K, barriers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from kgen.targets.cuda.plan.attention.wgmma_attention import WgmmaAttentionPlan
 
 
 def make(block_m: int = 128, block_n: int = 32, **fields: Any) -> WgmmaAttentionPlan:
-    """Plan of two heads for each of three K/V heads, with 96 elements, and 40 of a value."""
+    """Return a plan with two heads for each of three K/V heads, 96 elements a head and 40 a
+    value."""
     spec = Attention(q=(2, 6, 300, 96), k=(2, 3, 500, 96), v=(2, 3, 500, 40), **fields)
     schedule = WgmmaAttention(block_m=block_m, block_n=block_n, num_stages=3)
     plan = pipeline.plan(spec, targets.find("sm_90a"), schedule)
@@ -47,7 +48,8 @@ def test_tiles_follow_one_another() -> None:
 
 
 def test_steps_of_k_cross_boxes() -> None:
-    """PTX ISA, wgmma's matrix descriptor: units of 16 bytes; 64 elements of k are in a box."""
+    """A box has 64 elements of K; descriptors count 16 bytes (PTX ISA, matrix descriptor of
+    wgmma)."""
     plan = make()
     scores, values = plan.score_products.whole, plan.value_products.whole
     assert [(p.left, p.right) for p in scores] == [
@@ -61,7 +63,7 @@ def test_steps_of_k_cross_boxes() -> None:
 
 
 def test_barriers() -> None:
-    """Keys and values of three stages are full after one arrival, empty after eight warps."""
+    """Keys and values have three stages, full after one arrival and empty after eight warps."""
     plan = make()
     first = plan.full_barriers
     assert plan.barriers == tuple(

@@ -1,4 +1,5 @@
-"""The wgmma main loop on bytes and tf32: instructions, descriptors, pieces, and refusals."""
+"""Plans of the wgmma main loop for bytes and tf32: instructions, descriptors, pieces, and
+refusals."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ def make(schedule: WgmmaMatmul, **fields: Any) -> WgmmaPlan:
     ],
 )
 def test_instructions(fields: dict[str, Any], name: str, immediates: str) -> None:
-    """PTX ISA, "wgmma.mma_async": integers take no factors, only 16-bit types either major."""
+    """Integers have no scale factors, and only 16-bit types may be transposed (PTX ISA,
+    "wgmma.mma_async")."""
     depth = 128 // fields["dtype"].itemsize
     plan = make(WgmmaMatmul(block_m=128, block_n=64, block_k=depth, num_stages=2), **fields)
     products = plan.products
@@ -56,7 +58,7 @@ def test_instructions(fields: dict[str, Any], name: str, immediates: str) -> Non
 
 
 def test_s8_has_fewer_widths() -> None:
-    """PTX ISA, the shapes of wgmma on integers: 8, 16, 24, 32, 48, 64, 80, ... 256."""
+    """The shapes of wgmma on integers are 8, 16, 24, 32, 48, 64, 80, ... 256 (PTX ISA)."""
     instruction = warpgroup_instruction_of(spec_of(dtype=DType.S8))
     assert instruction is not None
     found = [n for n in range(8, 65, 8) if instruction.takes(n)]
@@ -93,7 +95,7 @@ def test_pieces_share_registers_where_there_are_few() -> None:
 
 
 def test_columns_of_the_second_half_lie_behind_the_first() -> None:
-    """96 columns of 128 bytes, in units of 16."""
+    """The distance is 96 columns of 128 bytes, in units of 16."""
     first, second = make(SHORT, dtype=DType.E4M3).products.pieces
     offsets = [(p.left, p.right) for p in second.products]
     assert offsets == [(p.left, p.right + 96 * 8) for p in first.products]
