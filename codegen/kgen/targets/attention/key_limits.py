@@ -60,4 +60,5 @@ class KeyLimits:
 
     @property
     def block_mask(self) -> int:
+        """Mask that rounds a key's number down to the first key of its block."""
         return -self.block_n
