@@ -135,7 +135,7 @@ typedef struct kgen_session kgen_session;
 /* Options of kgen_open; all-zero options are the default. */
 typedef struct kgen_options {
     int num_threads;    /* threads per launch, 1 to 1024, the caller included; 0: every CPU that the
-                           process may use; 1 makes no threads */
+                           process, or its container, may use; 1 makes no threads */
     int verify_weights; /* 1: check the digests of weights too, which reads all of them */
 } kgen_options;
 

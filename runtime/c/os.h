@@ -110,7 +110,8 @@ int64_t kgen_os_now(void);
  * variable of more than `room` bytes is not copied. */
 size_t kgen_os_variable(const char *name, char *into, size_t room);
 
-/* Return the number of CPUs that this process may use. */
+/* Return the number of CPUs that this process may use: by its affinity and, on Linux, by the quotas
+ * of its control groups, which limit containers. */
 int kgen_os_cpu_count(void);
 
 #if defined(__x86_64__)

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -360,15 +361,87 @@ size_t kgen_os_variable(const char *name, char *into, size_t room)
     return nbytes;
 }
 
+#if defined(__linux__)
+
+/* Control groups of both versions (Linux, Documentation/admin-guide/cgroup-v2.rst and
+ * scheduler/sched-bwc.rst). */
+#if !defined(KGEN_CGROUPS)
+#define KGEN_CGROUPS "/sys/fs/cgroup"
+#endif
+enum { GROUP_BYTES = 4096 };
+
+/* Read up to two numbers from a file of a folder; numbers that are missing stay as they are. */
+static void read_numbers(const char *folder, const char *name, long long *one, long long *other)
+{
+    char path[2 * GROUP_BYTES];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return;
+    if (fscanf(file, "%lld", one) == 1 && other != NULL && fscanf(file, "%lld", other) != 1)
+        *other = 0;
+    fclose(file);
+}
+
+/* Lower `count` to the CPUs that the quota of a control group pays for, rounded up. */
+static void obey_quota(const char *folder, int *count)
+{
+    long long quota = 0, period = 0;
+    read_numbers(folder, "cpu.max", &quota, &period);
+    read_numbers(folder, "cpu.cfs_quota_us", &quota, NULL); /* version 1; -1: no limit */
+    read_numbers(folder, "cpu.cfs_period_us", &period, NULL);
+    if (quota > 0 && period > 0 && (quota - 1) / period + 1 < *count)
+        *count = (int)((quota - 1) / period + 1);
+}
+
+/* Return the most CPUs that this process's control groups, and the groups around them, pay for. */
+static int read_quotas(void)
+{
+    int count = INT_MAX;
+    char line[GROUP_BYTES], folder[GROUP_BYTES + sizeof KGEN_CGROUPS];
+    FILE *groups = fopen("/proc/self/cgroup", "re");
+    while (groups != NULL && fgets(line, sizeof line, groups) != NULL) {
+        /* NUMBER:CONTROLLERS:PATH; version 2 names no controllers. */
+        char *names = strchr(line, ':'), *path = names == NULL ? NULL : strchr(names + 1, ':');
+        if (path == NULL || (path != names + 1 && strncmp(names + 1, "cpu", 3) != 0))
+            continue;
+        *path++ = 0;
+        path[strcspn(path, "\n")] = 0;
+        const char *root = path == names + 2 ? KGEN_CGROUPS : KGEN_CGROUPS "/cpu";
+        for (char *end = path; end != NULL;) {
+            snprintf(folder, sizeof folder, "%s%s", root, path);
+            obey_quota(folder, &count);
+            end = strrchr(path, '/');
+            if (end != NULL)
+                *end = 0;
+        }
+    }
+    if (groups != NULL)
+        fclose(groups);
+    return count;
+}
+
+#endif
+
 int kgen_os_cpu_count(void)
 {
+    int count = 0;
 #if defined(__linux__)
+    static int quota; /* read once: files take longer than opening a bundle */
+    int most = __atomic_load_n(&quota, __ATOMIC_RELAXED);
     cpu_set_t allowed;
+    if (most == 0) {
+        most = read_quotas();
+        __atomic_store_n(&quota, most, __ATOMIC_RELAXED);
+    }
     if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
-        return CPU_COUNT(&allowed);
+        count = CPU_COUNT(&allowed);
+#else
+    int most = INT_MAX;
 #endif
-    long online = sysconf(_SC_NPROCESSORS_ONLN); /* Linux: more CPUs than cpu_set_t holds */
-    return online > 0 ? (int)online : 1;
+    if (count == 0) /* Linux: more CPUs than cpu_set_t holds */
+        count = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    return count < 1 ? 1 : count < most ? count : most;
 }
 
 #if defined(__APPLE__)

@@ -41,7 +41,7 @@ def load(
     - `device`: backend such as `cuda`, or a backend with a number, `cuda:1`; a backend without a
       number means its device that runs the most of the bundle; default: the best device
     - `num_threads`: CPU threads per launch, 1 to 1024, including the caller's; 1 starts no threads;
-      default: every CPU that the process may use
+      default: every CPU that the process, or its container, may use
     - `verify`: `"code"` (default) checks the digests of code and constants before a driver reads
       them; `"all"` also checks the digests of weights, which reads all weights
     - `map`: `True` (default) maps weights from the file, which must not change; `False` reads them

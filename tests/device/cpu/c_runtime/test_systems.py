@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import kgen
 from kgen.targets.cpu.limits import LLVM_FEATURES
 from kgen_runtime import settings
 from tests import needs
-from tests.device.cpu.c_runtime.compiled import PLAIN, SOURCES, compiled
+from tests.device.cpu.c_runtime.compiled import PLAIN, SOURCES, compiled, compiler, run
 from tests.specs import relu_of
 
 #: Headers of ISO C, and of the compiler, that are the same on every system.
@@ -68,6 +69,44 @@ def test_the_process_keeps_its_signals(folder: Path, tmp_path: Path) -> None:
     program = compiled(folder, "process", PLAIN)
     done = subprocess.run([program, path], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+COUNT_CPUS = """
+#include <stdio.h>
+#include "os.h"
+int main(void) { printf("%d", kgen_os_cpu_count()); return 0; }
+"""
+QUOTAS = [
+    ({}, None),
+    ({"cpu.max": "max 100000"}, None),
+    ({"cpu.max": "100000 100000"}, 1),
+    ({"cpu.max": "25000 100000"}, 1),
+    ({"cpu.max": "9900000 100000"}, None),
+    ({"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, None),
+    ({"cpu/cpu.cfs_quota_us": "50000", "cpu/cpu.cfs_period_us": "50000"}, 1),
+    ({"cpu/cpu.cfs_quota_us": "50001", "cpu/cpu.cfs_period_us": "50000"}, 2),
+]
+
+
+def test_a_container_limits_the_threads(tmp_path: Path) -> None:
+    """Quotas of control groups are read beside the affinity: in a folder of the test, from both
+    versions' root groups, which are around every group."""
+    groups = tmp_path / "groups"
+    (tmp_path / "count.c").write_text(COUNT_CPUS)
+    sources = [str(tmp_path / "count.c"), str(SOURCES / "os_posix.c")]
+    own = ["-D_GNU_SOURCE", f'-DKGEN_CGROUPS="{groups}"', f"-I{SOURCES}", "-pthread"]
+    run([compiler(), *PLAIN, *own, *sources, "-o", str(tmp_path / "count")])
+    every = len(os.sched_getaffinity(0))
+    listed = Path("/proc/self/cgroup").read_text()
+    for files, limit in QUOTAS:
+        if limit is not None and not re.search(r":cpu" if "cpu.max" not in files else "::", listed):
+            continue  # this process is in no group of that version
+        (groups / "cpu").mkdir(parents=True)
+        for name, text in files.items():
+            (groups / name).write_text(text + "\n")
+        found = subprocess.run([tmp_path / "count"], capture_output=True, text=True, check=True)
+        assert int(found.stdout) == (every if limit is None else min(every, limit)), files
+        shutil.rmtree(groups)
 
 
 @pytest.fixture(scope="module")
