@@ -65,7 +65,6 @@ def test_an_operator_without_lowering_becomes_its_body(opset: int) -> None:
         ("ThresholdedRelu", 10, {"alpha": 0.5}, lambda x: np.where(x > 0.5, x, 0)),
         ("Shrink", 9, {"lambd": 1.0, "bias": 0.5},
          lambda x: np.where(x < -1, x + 0.5, np.where(x > 1, x - 0.5, 0))),
-        ("MeanVarianceNormalization", 13, {"axes": [0, 2]}, lambda x: normalised(x, (0, 2))),
     ],
 )  # fmt: skip
 def test_attributes_and_their_defaults(

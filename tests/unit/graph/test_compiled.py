@@ -471,6 +471,19 @@ def test_functions_of_doubles(tmp_path: Path) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-13)
 
 
+@pytest.mark.integration
+def test_normalization_of_close_numbers(tmp_path: Path) -> None:
+    """The variance is no difference of two squares, which would cancel."""
+    m = Maker(17)
+    y = m.add("MeanVarianceNormalization", m.input("x", (3, 2, 4)), axes=[0, -1])
+    x = np.float32(10 + np.random.default_rng(0).standard_normal((3, 2, 4)) / 100)
+    kgen.compile_model(m.model(y), ["x86-64-v3"]).bundle.save(tmp_path / "m.kgen")
+    found = kgen_runtime.load(tmp_path / "m.kgen").program.run(x=x)
+    wide = x.astype(np.float64)
+    apart = wide - wide.mean((0, 2), keepdims=True)
+    np.testing.assert_allclose(found, apart / wide.std((0, 2), keepdims=True), atol=1e-3)
+
+
 def test_what_no_kernel_computes_is_refused_with_its_nodes(tmp_path: Path) -> None:
     """GPUs have no reductions of s64, and thus no products."""
     m = Maker()

@@ -24,6 +24,8 @@ from kgen_runtime.dtypes import DType
 
 #: Function that writes a reduction of a value's rows, given the number of elements of a row.
 Reduction = Callable[[Builder, GraphValue, int], Expression]
+#: Number that MeanVarianceNormalization adds to the standard deviation.
+LEAST_DEVIATION = 1e-9
 
 
 def reduction(make: Reduction, of_one: Reduction | None) -> Lower:
@@ -162,6 +164,15 @@ def instance_norm(b: Builder, node: Node, given: list[GraphValue | None]) -> Gra
     epsilon = float(node.attribute("epsilon", 1e-5))
     found = b.call("layer_norm", x, scale, shift, epsilon)
     return b.formula(found, x.shape, x.dtype, tuple(range(2, x.rank)))
+
+
+def mean_variance_norm(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
+    """Lower MeanVarianceNormalization. ONNX's body subtracts two squares, which cancel."""
+    x = one(given)
+    axes = tuple(sorted(axes_of(b, node.attribute("axes", (0, 2, 3)), x.rank)))
+    deviation = b.call("add", b.call("sqrt", b.call("var", x)), LEAST_DEVIATION)
+    found = b.call("div", b.call("sub", x, b.call("mean", x)), deviation)
+    return b.formula(found, x.shape, x.dtype, axes)
 
 
 def place_of(name: str) -> Lower:
@@ -305,5 +316,9 @@ OPERATORS: tuple[Operator, ...] = (
     Operator(name="RMSNormalization", family="row-wise", becomes="rms_norm", lower=rms_norm),
     Operator(
         name="InstanceNormalization", family="row-wise", becomes="layer_norm", lower=instance_norm
+    ),
+    Operator(
+        name="MeanVarianceNormalization", family="row-wise", becomes="mean, var",
+        lower=mean_variance_norm,
     ),
 )  # fmt: skip

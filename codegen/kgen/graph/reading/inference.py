@@ -61,6 +61,9 @@ def inferred(
     elif node.op_type == "BatchNormalization" and len(node.output) == 1 and trains(node):
         # Inference wants all results; PyTorch's exporter writes one, to normalise weights.
         return {node.output[0]: types[node.input[0]]}
+    elif node.op_type == "MeanVarianceNormalization" and node.input[0] in types:
+        # Inference says nothing, and knows the function body in some opsets only.
+        return {node.output[0]: types[node.input[0]]}
     elif node.op_type == "MaxUnpool" and len(node.input) > 2 and node.input[2] in constants:
         # Inference ignores the input that holds the output's shape.
         shape = constants[node.input[2]].reshape(-1).tolist()

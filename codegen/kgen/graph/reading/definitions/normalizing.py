@@ -95,10 +95,10 @@ class LRN(OpRun):  # type: ignore[misc]
 
 
 class MeanVarianceNormalization(OpRun):  # type: ignore[misc]
-    """ONNX's function body of the operator, computed in the precision of the input."""
+    """Distances from the mean, divided by the standard deviation, in the input's precision."""
 
     def _run(self, x: Array, axes: Any = None) -> tuple[Array]:
         over = tuple((0, 2, 3) if axes is None else axes)
         mean = x.mean(axis=over, keepdims=True)
-        variance = (x * x).mean(axis=over, keepdims=True) - mean * mean
-        return (((x - mean) / (np.sqrt(variance) + 1e-9)).astype(x.dtype),)
+        deviation = np.sqrt(((x - mean) ** 2).mean(axis=over, keepdims=True))
+        return (((x - mean) / (deviation + 1e-9)).astype(x.dtype),)
