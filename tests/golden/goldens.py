@@ -265,6 +265,13 @@ def goldens() -> Iterator[Golden]:
     yield Golden(target="x86-64-v3", spec=conv, schedule={"tile": 3})
     conv = replace(conv, input=(1, 10, 3, 4), dtype=DType.S8, padding_value=-7)
     yield Golden(target="x86-64-v3", spec=conv)
+    # A function of one byte, from a table that the kernel fills.
+    spec = Matmul(
+        m=5, n=8, k=8, dtype=DType.S8, out_dtype=DType.S8, epilogue_shapes=("slope=1",),
+        epilogue="round(sigmoid(min(max(round(x * scale), -140), 115) * slope) * 256) + -128",
+    )  # fmt: skip
+    tiles = {"mr": 5, "nr": 8, "mc": 5, "kc": 8, "nc": 8}
+    yield Golden(target="x86-64-v3", spec=spec, schedule=tiles)
     # Attention: a head that is no whole vector, queries of two heads in a block.
     heads = Attention(q=(1, 2, 3, 5), k=(1, 1, 20, 5), dtype=DType.F32, causal=True)
     tiles = {"block_q": 4, "block_k": 8, "mr": 2, "nv": 1, "pack_v": 0}

@@ -12,6 +12,7 @@ from kgen.check.model.truth import evaluator
 from kgen.graph.lowering.calls import Lowered
 from kgen.graph.lowering.shared_kernels import Numbered, with_shared_kernels
 from kgen.graph.reading.onnx_file import read
+from kgen.ops import Primitive, steps
 from kgen.ops.parse import parse
 from kgen.spec import Conv2d, Matmul
 from tests.onnx_models import run
@@ -73,6 +74,14 @@ def test_numbers_that_are_equal_stay_in_the_kernel() -> None:
     spec, _ = specs(with_shared_kernels(calls(model), 16))
     assert "33.333" in spec.epilogue and "shared" in spec.epilogue
     assert "1" in {word.partition("=")[2] for word in spec.epilogue_shapes or ()}
+
+
+def test_limits_of_bytes_stay_numbers() -> None:
+    """Zero points move the limits of each layer; kernels get the zero points alone."""
+    (spec,) = set(specs(with_shared_kernels(calls(layers(*LAYERS)[1]), 16)))
+    limits = [step for step in steps(parse(spec.epilogue)) if step.name in ("min", "max")]
+    assert [step.arguments[1].number for step in limits] == [-128, 127]
+    assert all(step.arguments[1].primitive is Primitive.CONSTANT for step in limits)
 
 
 def test_kernels_with_too_many_operands_stay_apart() -> None:

@@ -62,6 +62,8 @@ def _without_zero(x: Expression, zero: float) -> Expression | None:
         if inner is None or not all(map(_is_number, limit)):
             return None
         return call(x.name, (inner, *(each.number - zero for each in limit)))
+    if x.name == "round" and zero.is_integer():
+        return _without_zero(x.arguments[0], zero)
     is_sum = x.name == "add" and x.arguments[0].name == "round"
     return x.arguments[0] if is_sum and x.arguments[1] is constant(zero) else None
 

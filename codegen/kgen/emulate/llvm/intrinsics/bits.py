@@ -165,6 +165,14 @@ def _bit_field(ins: LlvmInstruction) -> Callable[[Array, Array, Array], Array]:
     return extract
 
 
+def _shuffle_bytes(a: Array, index: Array) -> Array:
+    """VPSHUFB (Intel SDM volume 2): select bytes of each 16-byte lane; 0 for a negative index."""
+    lanes = (*a.shape[:-1], -1, 16)
+    places = (index & np.uint8(15)).reshape(lanes).astype(np.intp)
+    taken = np.take_along_axis(np.broadcast_to(a, index.shape).reshape(lanes), places, axis=-1)
+    return np.where(index & np.uint8(128), np.uint8(0), taken.reshape(index.shape))
+
+
 PURE: dict[str, Build] = {
     **dict.fromkeys((f"llvm.{name}" for name in ("umin", "umax", "smin", "smax")), _extremum),
     "llvm.ucmp": _three_way,
@@ -184,6 +192,7 @@ PURE: dict[str, Build] = {
     **dict.fromkeys(
         (f"llvm.{sign}{name}.sat" for sign in "us" for name in ("add", "sub")), _saturating
     ),
+    "llvm.x86.avx2.pshuf.b": fixed(_shuffle_bytes),
     "llvm.amdgcn.perm": fixed(_permute_bytes),
     "llvm.amdgcn.ubfe": _bit_field,
     "llvm.amdgcn.sbfe": _bit_field,

@@ -220,6 +220,13 @@ def _saturating_to_integer(ins: LlvmInstruction) -> Callable[[Array], Array]:
     return convert
 
 
+def _to_nearest_integer(a: Array) -> Array:
+    """VCVTPS2DQ (Intel SDM volume 2): the nearest s32, ties to even; -2**31 for all others."""
+    nearest = np.rint(a.astype(np.float64))
+    fits = (nearest >= -(2.0**31)) & (nearest < 2.0**31)
+    return np.where(fits, nearest, -(2.0**31)).astype(np.int32).view(np.uint32)
+
+
 def _pack_toward_zero(*values: Array) -> Array:
     """V_CVT_PKRTZ: convert two floats to two halves, rounded toward zero."""
     halves = [round_towards(value, np.float16, "rz") for value in values]
@@ -239,5 +246,6 @@ PURE: dict[str, Build] = {
     "llvm.amdgcn.class": _class,
     "llvm.fptoui.sat": _saturating_to_integer,
     "llvm.fptosi.sat": _saturating_to_integer,
+    "llvm.x86.avx.cvt.ps2dq.256": fixed(_to_nearest_integer),
     "llvm.amdgcn.cvt.pkrtz": fixed(_pack_toward_zero),
 }

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from functools import cached_property
 
+from kgen.ops import Expression, steps
 from kgen.ops import Primitive as P
-from kgen.ops import steps
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.expressions import CpuRenderer
@@ -55,14 +55,26 @@ class Finish:
         """Renderer that calls the functions in NATIVE as functions of the kernel's module."""
         return CpuRenderer(type=self.compute.floats, target=self.target, inlined=frozenset(NATIVE))
 
-    def finished(self, prefix: str, sums: str, loaded: Mapping[str, str]) -> Rendered:
-        """Return the lines that apply the epilogue to a vector of sums. `loaded` maps stems of
-        arguments to their operands. Every other argument is %<prefix>.<stem>, and `prefix` also
-        begins the names of results."""
+    @cached_property
+    def lowered(self) -> Expression:
+        """Epilogue in primitives and calls of functions of the module."""
+        return self._renderer.lowered(self.epilogue.expression)
+
+    def finished(
+        self, prefix: str, sums: str, loaded: Mapping[str, str], part: Expression | None = None
+    ) -> Rendered:
+        """Return the lines that apply the epilogue, or a part of it, to a vector of sums. `loaded`
+        maps stems of arguments to their operands. Every other argument is %<prefix>.<stem>, and
+        `prefix` also begins the names of results."""
         e = self.epilogue
         values = {a.name: loaded.get(a.stem, f"%{prefix}.{a.stem}") for a in e.arguments}
         values[ACCUMULATOR] = sums
-        return self._renderer.render(e.expression, values, f"%{prefix}.finished")
+        return self._renderer.render(part or self.lowered, values, f"%{prefix}.finished")
+
+    def of_numbers(self, function: Expression, values: Mapping[str, str], result: str) -> Rendered:
+        """Return the lines that compute a function of `values` and of scalar arguments."""
+        numbers = {a.name: f"%{a.stem}.all" for a in self.epilogue.numbers}
+        return self._renderer.render(function, {**numbers, **values}, result)
 
     def loaded(self, row: str = "", numbers: str = "", columns: str = "") -> Mapping[str, str]:
         """Return the operands of arguments that are already loaded, by their stems. `row`,
@@ -78,8 +90,7 @@ class Finish:
         """Functions in NATIVE that the epilogue calls, with their formulas."""
         if not self.epilogue.changes:
             return {}
-        found = steps(self._renderer.lowered(self.epilogue.expression))
-        called = {step.name for step in found if step.primitive is P.CALL}
+        called = {step.name for step in steps(self.lowered) if step.primitive is P.CALL}
         return {name: formula for name, formula in NATIVE.items() if name in called}
 
     @property

@@ -11,6 +11,7 @@ from kgen.schedule import BlockedMatmul, CpuMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.addresses import Tensors
+from kgen.targets.cpu.plan.byte_results import ByteResults
 from kgen.targets.cpu.plan.cpu_plan import LINE_BYTES, Buffer, CpuPlan
 from kgen.targets.cpu.plan.extents import Blocking
 from kgen.targets.cpu.plan.finishing import Finish
@@ -59,11 +60,13 @@ class Accumulators:
 
 @frozen
 class MatmulPlan(CpuPlan):
-    """Plan of a matmul in which each task computes an mc x nc block of the output."""
+    """Plan of a matmul in which each task computes an mc x nc block of the output. `results` says
+    how results of one byte are packed; None for results that are stored vector by vector."""
 
     spec: Matmul
     schedule: BlockedMatmul
     dot: Dot | None = None
+    results: ByteResults | None = None
 
     @classmethod
     def of(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -134,6 +135,10 @@ class Vector:
     def splat(self, value: float) -> str:
         """Return the constant whose elements are all `value`, rounded to the element type."""
         return f"splat ({self.scalar} {self.constant(value)})"
+
+    @property
+    def nan(self) -> str:
+        return self.splat(math.nan)
 
     def power_of_two(self, exponent: int) -> str:
         return self.splat(2.0**exponent)

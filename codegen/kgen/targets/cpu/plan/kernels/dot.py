@@ -10,6 +10,7 @@ from kgen.schedule import DotMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.contraction.implicit_gemm import ImplicitGemm, are_windows
+from kgen.targets.cpu.plan.byte_results import byte_results
 from kgen.targets.cpu.plan.cpu_plan import Buffer, check_multiple, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_vector
 from kgen.targets.cpu.plan.matmul import check_prepacked
@@ -309,7 +310,8 @@ def plan_dot(spec: Matmul, target: Target, schedule: DotMatmul, dot: Dot) -> Dot
         )
     check_keeps_b(plan)
     check_tile(target, schedule, compute, dot.extra_registers)
-    return plan
+    results = byte_results(plan.finish) if plan.is_direct else None
+    return dataclasses.replace(plan, results=results) if results else plan
 
 
 def elements_of_run(spec: Matmul, sums: int, dot: Dot) -> int:

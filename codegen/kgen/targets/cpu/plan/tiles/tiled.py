@@ -95,7 +95,8 @@ class TiledPlan(MatmulPlan):
     @property
     def buffers(self) -> tuple[Buffer, ...]:
         in_scratch = not (self.is_direct or self.acc.in_out)
-        return (*self.operand_buffers(), *((self.acc.buffer,) if in_scratch else ()))
+        table = self.results.buffers if self.results else ()
+        return (*self.operand_buffers(), *table, *((self.acc.buffer,) if in_scratch else ()))
 
     @property
     def keeps_a(self) -> bool:
@@ -213,12 +214,13 @@ class TiledPlan(MatmulPlan):
             return {"acc": self.acc.base}
         e, origins = self.epilogue, self.tensors.out_origins
         beside = (a.stem for a in (*e.by_column, *e.by_row, *e.numbers))
-        return {name: origins[name].base for name in (*self.tensors.out_like, *beside)}
+        found = {name: origins[name].base for name in (*self.tensors.out_like, *beside)}
+        return found | ({"table": "%table"} if self.results and self.results.table else {})
 
     def argument_offset(self, tensor: str, prefix: str) -> str:
         """Return the byte offset of a tile's corner from the block's corner in a tensor."""
         extents = {a.stem: a.extent for a in self.epilogue.arguments if a.extent != Extent.FULL}
-        if extents.get(tensor) == Extent.ONE:
+        if tensor == "table" or extents.get(tensor) == Extent.ONE:
             return "0"
         return f"%{prefix}.{tensor}.offset" if tensor in extents else f"%{prefix}.corner"
 
