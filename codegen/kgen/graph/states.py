@@ -56,6 +56,11 @@ def states_of(graph: Graph, pairs: Mapping[str, str]) -> dict[str, str]:
                     f"output {of} {'x'.join(map(str, other.shape))} {other.dtype}; both must be "
                     "equal"
                 )
+            if 0 in one.shape:
+                raise GraphError(
+                    f"{shown}: input {name} is {'x'.join(map(str, one.shape))} {one.dtype}, "
+                    "without elements to keep; leave this --state out"
+                )
             if name in found or of in found.values():
                 raise GraphError(f"{shown} makes {name} or {of} a state twice; give it once")
             found[name] = of

@@ -157,3 +157,11 @@ def test_a_program_needs_an_output_that_is_no_state(tmp_path: Path) -> None:
     (output,) = onnx.load(tmp_path / "m.onnx").graph.output
     with pytest.raises(GraphError, match=f"every output a state, the last one {output.name}; "):
         kgen.compile_model(tmp_path / "m.onnx", ["x86-64-v3"], states={"past": output.name})
+
+
+def test_a_state_has_elements() -> None:
+    m = Maker()
+    model = m.model(m.add("Relu", m.input("x", (4,))), m.add("Relu", m.input("past", (0, 4))))
+    present = model.graph.output[1].name
+    with pytest.raises(GraphError, match="input past is 0x4 f32, without elements to keep; leave"):
+        kgen.compile_model(model, ["x86-64-v3"], states={"past": present})
