@@ -241,10 +241,15 @@ def host_array(value: Any, who: str = "to_device") -> npt.NDArray[Any]:
             f"{who}: {type(value).__name__} is neither a numpy nor a DLPack array; "
             "pass numpy.asarray(value)"
         )
-    place = dlpack.place(*dlpack.device_of(value))
-    if place != dlpack.place(dlpack.HOST, 0):
-        raise ArgumentError(f"{who}: the array is already on {place}; pass it to the kernel")
-    tensor = dlpack.read(value)
+    try:
+        place = dlpack.place(*dlpack.device_of(value))
+        if place != dlpack.place(dlpack.HOST, 0):
+            raise ArgumentError(
+                f"the array is on {place}; copy it to the host, or use a kernel of that device"
+            )
+        tensor = dlpack.read(value)
+    except ArgumentError as error:
+        raise ArgumentError(f"{who}: {error}") from None
     if tensor.dtype not in tuple(DType):
         raise ArgumentError(
             f"{who}: dtype {tensor.dtype} is not supported; convert the array to one of "

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from kgen_runtime.array import Array, lent_array
+from kgen_runtime.array import Array, host_array, lent_array
 from kgen_runtime.calls.kernel import Kernel
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import ArgumentError, DeviceMismatchError
@@ -196,6 +196,8 @@ def test_producers_that_refuse() -> None:
     message = r"add_kernel: a Grad\.__dlpack__ refuses: Can't export .* use detach\(\)$"
     with pytest.raises(ArgumentError, match=message):
         kernels_on(HostFake(), "f32", "f32").add(Grad(A))
+    with pytest.raises(ArgumentError, match=r"^main: x: Grad\.__dlpack__ refuses: Can't export"):
+        host_array(Grad(A), "main: x")
 
 
 def test_bfloat16_bits() -> None:
@@ -214,7 +216,7 @@ def test_devices_must_match() -> None:
         kernels_on(HostFake(), "f32", "f32").add(gpu)
     with pytest.raises(DeviceMismatchError, match=r"a is on the host; .* kernels\.to_device"):
         kernels_on(OpaqueFake(), "f32", "f32").add(Producer(A))
-    with pytest.raises(ArgumentError, match=r"to_device: the array is already on cuda:1"):
+    with pytest.raises(ArgumentError, match=r"^to_device: the array is on cuda:1; copy it to the"):
         Array.from_host(HostFake(), gpu)
     assert gpu.streams == [None]  # looked at once
     assert gpu.lent == 0  # and given back
