@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from functools import cached_property
+from functools import lru_cache
 
 from kgen.errors import ScheduleError
 from kgen.spec import Attention, DType, Matmul
@@ -122,33 +122,13 @@ class HeadMatrices:
                 f"elements apart, queries {query}; try packs_heads=0, or split_k=2"
             )
 
-    @cached_property
+    @property
     def output(self) -> Matmul:
         """Batched matmul whose output has the shape and strides of `out`, or packed parts in f32.
 
         Raises ScheduleError as `check_rows` does.
         """
-        spec = self.spec
-        sizes = tuple(self.sizes.values())
-        whole = Matmul(
-            m=self.rows,
-            n=spec.out_head,
-            k=1,
-            dtype=DType.F32 if self.is_split else spec.out,
-            batch=self.count,
-            batch_dims=sizes if len(sizes) > 1 else None,
-        )
-        if self.is_split:
-            return whole
-        self.check_rows()
-        b, h, query = spec.strides("out")
-        (digit,), by_dim = self.row_digits(h, query), self.strides(b, h)
-        row, strides = digit.stride, tuple(by_dim[name] for name in self.sizes)
-        return dataclasses.replace(
-            whole,
-            ldc=row if self.rows > 1 else max(row, spec.out_head),
-            batch_stride_c=strides if len(sizes) > 1 else next(iter(strides), None),
-        )
+        return _output(self)
 
     def coordinate(self, dim: str) -> str:
         """Return the register with the coordinate along a batch dimension; empty if it is 0."""
@@ -197,3 +177,28 @@ class HeadMatrices:
             batch=batch,
         )
         return access.without_idle_strides
+
+
+@lru_cache(maxsize=256)
+def _output(matrices: HeadMatrices) -> Matmul:
+    """Return `matrices.output`. All candidates of an attention have the same few outputs."""
+    spec, sizes = matrices.spec, tuple(matrices.sizes.values())
+    whole = Matmul(
+        m=matrices.rows,
+        n=spec.out_head,
+        k=1,
+        dtype=DType.F32 if matrices.is_split else spec.out,
+        batch=matrices.count,
+        batch_dims=sizes if len(sizes) > 1 else None,
+    )
+    if matrices.is_split:
+        return whole
+    matrices.check_rows()
+    b, h, query = spec.strides("out")
+    (digit,), by_dim = matrices.row_digits(h, query), matrices.strides(b, h)
+    row, strides = digit.stride, tuple(by_dim[name] for name in matrices.sizes)
+    return dataclasses.replace(
+        whole,
+        ldc=row if matrices.rows > 1 else max(row, spec.out_head),
+        batch_stride_c=strides if len(sizes) > 1 else next(iter(strides), None),
+    )

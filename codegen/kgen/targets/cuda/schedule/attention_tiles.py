@@ -31,6 +31,7 @@ from kgen.targets.cuda.devices import (
 from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan import plan as make_plan
 from kgen.targets.cuda.plan.attention.attention_plan import TensorCoreAttentionPlan
+from kgen.targets.cuda.plan.attention.lane_products import LaneProducts
 from kgen.targets.cuda.plan.attention.wgmma_attention import WgmmaAttentionPlan, obstacle
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.mma.fragments import PIECE
@@ -273,10 +274,12 @@ def _rate(plan: TensorCoreAttentionPlan, device: Device) -> int:
 def _products(plan: MmaAttentionPlan, heads: int) -> tuple[int, int]:
     """Return the instructions of a warp that multiply a block, and those that load operands."""
     if plan.by_lanes:
-        steps = (*plan.score_steps, *plan.value_steps)
-        exchanged = plan.schedule.block_n * len(plan.rows)
-        loads = sum(len(step.loads) for step in steps) + exchanged
-        return sum(len(step.mmas) for step in steps), loads
+        products, loads = 0, plan.schedule.block_n * len(plan.rows)
+        for by_lanes in (plan.scores, plan.values):
+            assert isinstance(by_lanes, LaneProducts)
+            count, step = len(by_lanes.k_steps), by_lanes.step(by_lanes.k_steps[0])
+            products, loads = products + count * len(step.mmas), loads + count * len(step.loads)
+        return products, loads
     products = plan.warp_m * plan.schedule.block_n * heads
     nbytes = plan.schedule.block_n * heads * plan.spec.dtype.itemsize
     return (

@@ -85,25 +85,27 @@ class Exchange:
 class LaneProducts(Products):
     """Products by multiply-adds of registers; A is Q, or the weights."""
 
-    def steps(self) -> tuple[KStep, ...]:
-        """Return the steps of k, each with the loads of its elements."""
+    @property
+    def k_steps(self) -> tuple[int, ...]:
+        assert isinstance(self.b, LaneOperand)
+        return self.b.k_steps
+
+    def step(self, k: int) -> KStep:
+        """Return the step of k with the loads of its elements. All steps are equally long."""
         b = self.b
         assert isinstance(b, LaneOperand)
         loaded = (self.a, b) if isinstance(self.a, LaneOperand) else (b,)
         depth = HEAD_STEP if b.k_inner else 1
-        return tuple(
-            KStep(
-                k=k,
-                last=k + depth - 1,
-                rounded=(),
-                paired=(),
-                mmas=tuple(self._multiply_adds(k, depth)),
-                promoted=(),
-                loads=tuple(load for operand in loaded for load in operand.loads(k)),
-                shares=(),
-                turns=False,
-            )
-            for k in b.k_steps
+        return KStep(
+            k=k,
+            last=k + depth - 1,
+            rounded=(),
+            paired=(),
+            mmas=tuple(self._multiply_adds(k, depth)),
+            promoted=(),
+            loads=tuple(load for operand in loaded for load in operand.loads(k)),
+            shares=(),
+            turns=False,
         )
 
     def _multiply_adds(self, k: int, depth: int) -> list[Mma]:

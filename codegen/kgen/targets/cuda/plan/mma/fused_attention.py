@@ -179,7 +179,7 @@ class MmaAttentionPlan(TensorCoreAttentionPlan):
         """Return the steps of a product. Each step loads the next step's fragments of B and of the
         operands `beside`; the first step also loads its own."""
         if isinstance(products, LaneProducts):
-            return products.steps()
+            return tuple(map(products.step, products.k_steps))
         b, step = products.b, products.b.instruction.step
         assert isinstance(b, MmaOperand)
         last = b.k_steps[-1]
