@@ -3,6 +3,8 @@ once.
 
 The emulator knows nothing about kgen's plans and templates. It implements instructions from their
 documents, so that it does not repeat a mistake of the planner.
+
+Masks have few lanes, for which np.count_nonzero takes a quarter of the time of ndarray.any.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class Request:
         else:
             named = np.array(list(self.workgroups), np.int64).reshape(-1, 3)
             outside = ((named < 0) | (named >= self.grid)).any(axis=1)
-            if outside.any():
+            if np.count_nonzero(outside):
                 first = tuple(named[outside][0].tolist())
                 raise EmulationError(f"workgroup {first} is outside the grid {self.grid}")
             once = dict.fromkeys(map(tuple, (named // size).tolist()))

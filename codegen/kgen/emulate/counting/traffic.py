@@ -189,7 +189,7 @@ def first_of_each(in_order: Array) -> Array:
 
 def _are_aligned(addresses: Array, nbytes: int) -> bool:
     """Return whether addresses are multiples of `nbytes`, a power of two."""
-    return not (addresses & (nbytes - 1)).any()
+    return not np.count_nonzero(addresses & (nbytes - 1))
 
 
 def _sectors(in_order: Array, nbytes: int, sector: int) -> int:

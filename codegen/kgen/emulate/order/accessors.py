@@ -108,7 +108,7 @@ class Accessors:
         if line:
             self.lines[place] = line
         lost = self.last[place] != tag
-        if lost.any():
+        if np.count_nonzero(lost):
             self._log.append(place[lost], tag[lost], line)
 
     def before_last(self, place: Array) -> tuple[Array, Array, Array]:

@@ -63,16 +63,20 @@ def _types() -> dict[str, PtxType]:
 
 TYPES = _types()
 
+#: np.any and np.all without their dispatch in Python. `Any`: no overload accepts a bool `keepdims`.
+_ANY: Any = np.logical_or.reduce
+_ALL: Any = np.logical_and.reduce
+
 
 def any_of(value: Array, axes: int | tuple[int, ...], *, keepdims: bool = False) -> Array:
     """Return whether any value is true along the axes."""
-    found: Array = np.asarray(np.any(value, axis=axes, keepdims=keepdims))
+    found: Array = np.asarray(_ANY(value, axis=axes, keepdims=keepdims))
     return found
 
 
 def all_of(value: Array, axes: int | tuple[int, ...], *, keepdims: bool = False) -> Array:
     """Return whether all values are true along the axes."""
-    found: Array = np.asarray(np.all(value, axis=axes, keepdims=keepdims))
+    found: Array = np.asarray(_ALL(value, axis=axes, keepdims=keepdims))
     return found
 
 
@@ -118,7 +122,7 @@ def narrow(type_: PtxType, value: Array, rounding: str = "rn") -> Array:
     else:
         return round_towards(value, type_.dtype, rounding)
     nan = np.isnan(value)
-    return np.where(nan, np.uint16(CANONICAL_NAN_16), bits) if nan.any() else bits
+    return np.where(nan, np.uint16(CANONICAL_NAN_16), bits) if np.count_nonzero(nan) else bits
 
 
 def _truncate_bf16(value: Array, rounding: str) -> Array:

@@ -87,7 +87,7 @@ class _Flow:
         position = self.position
         if isinstance(position, np.ndarray):
             idle = position.min() >= WAITING
-            if (idle or self.turns.apart) and (position == WAITING).any():
+            if (idle or self.turns.apart) and np.count_nonzero(position == WAITING):
                 self._release(position)
                 position = np.asarray(self.position)
             if position.max() == position.min():
@@ -114,7 +114,7 @@ class _Flow:
         others = ~mask & (position != DONE)
         machine.mask = mask
         machine.count(segment)
-        keep = [registers[r] for r in segment.escaping] if others.any() else []
+        keep = [registers[r] for r in segment.escaping] if np.count_nonzero(others) else []
         for step in segment.steps:
             step(machine, registers)
         for register, old in zip(segment.escaping, keep, strict=False):
@@ -134,7 +134,7 @@ class _Flow:
         position: Array = np.full((1, 1), DONE) if mask is None else np.asarray(self.position)
         for index, edge in enumerate(segment.edges):
             going = taken == index if mask is None else (taken == index) & mask
-            if not going.any():
+            if not np.count_nonzero(going):
                 continue
             if going.all():
                 self._take(edge)
@@ -188,7 +188,7 @@ class _Flow:
         shape = np.broadcast_shapes(position.shape, self.resume.shape)
         complete = (position >= WAITING).all(axis=1, keepdims=True)
         waiting = np.broadcast_to(complete & (position == WAITING), shape)
-        if waiting.any():
+        if np.count_nonzero(waiting):
             self.machine.pass_barrier(None if waiting.all() else waiting)
             self.position = np.where(waiting, self.resume, position)
 
@@ -199,7 +199,7 @@ class _Flow:
             return
         alive = np.True_ if machine.unfinished is None else machine.unfinished
         missing = alive & ~self.entry_mask & self.entry_mask.any(axis=1, keepdims=True)
-        if missing.any():
+        if np.count_nonzero(missing):
             line = segment.terminator.line
             raise EmulationError(
                 f"{self.program.name}, line {line}: some waves come to a barrier in a called "
@@ -215,7 +215,7 @@ class _Flow:
         here = machine.waves(mask)
         missing = ~here & machine.waves(np.broadcast_to(position, mask.shape) != DONE)
         torn = here.any(axis=2) & missing.any(axis=2)
-        if torn.any():
+        if np.count_nonzero(torn):
             lanes = (missing & np.asarray(torn)[..., None]).reshape(mask.shape)
             raise fault(
                 machine,

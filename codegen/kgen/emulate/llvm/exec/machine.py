@@ -134,7 +134,7 @@ class Machine:
         mask = condition if before is None else before & condition
         self.mask = None if mask.all() else mask
         try:
-            yield bool(mask.any())
+            yield bool(np.count_nonzero(mask))
         finally:
             self.mask = before
 
@@ -149,7 +149,7 @@ class Machine:
             return
         waves = self.waves(self.mask)
         missing = waves.any(axis=2, keepdims=True) & ~waves
-        if missing.any():
+        if np.count_nonzero(missing):
             raise fault(
                 self,
                 "divergent-warp-instruction",
@@ -193,7 +193,7 @@ class Machine:
         if not ins.callee.endswith(".wait"):
             return
         waves = waves_in(self, self.mask)
-        if (waves & ~self.signalled).any():
+        if np.count_nonzero(waves & ~self.signalled):
             raise fault(
                 self,
                 "deadlock",

@@ -50,7 +50,7 @@ class WaveTurns:
             return None
         able = self._able(position)
         self.left -= 1
-        if self.left <= 0 or self.waves is None or not (able & self.waves).any():
+        if self.left <= 0 or self.waves is None or not np.count_nonzero(able & self.waves):
             self._deal(able, position)
         if self.waves is None:
             return None
@@ -67,7 +67,7 @@ class WaveTurns:
             self._deal_at_random(self.random, able)
         elif self.waves is None:
             self.left, self.waves = _RESPITE, able & ~self._lowest(position)
-            if not self.waves.any():
+            if not np.count_nonzero(self.waves):
                 self.left, self.waves = _PATIENCE, None
         else:
             self.left, self.waves = _PATIENCE, None
@@ -79,7 +79,7 @@ class WaveTurns:
         lucky = random.random((len(able), 1)) < random.choice((0.1, 0.5, 1.0))
         candidates = able & favoured
         waves = candidates & lucky
-        if not waves.any():
+        if not np.count_nonzero(waves):
             waves = candidates
         self.waves = waves
         self.left = int(random.integers(1, 1 << random.integers(1, _LONGEST_TURN + 1)))

@@ -291,7 +291,7 @@ class _Decoder:
             result = r[d] = compute(r[a], r[b])
             if m.checks:
                 where = overflows(r[a], r[b], result)
-                if where.any():
+                if np.count_nonzero(where):
                     _refuse_overflow(m, ins, where)
 
         return step
@@ -328,7 +328,7 @@ class _Decoder:
 
         def choose(r: Registers) -> int | Array:
             holds: Array = r[condition]
-            if holds.size == 1 or holds.all() or not holds.any():
+            if holds.size == 1 or holds.all() or not np.count_nonzero(holds):
                 return 0 if holds.flat[0] else 1
             return np.where(holds, 0, 1)
 
@@ -343,7 +343,7 @@ class _Decoder:
             taken: Array = np.zeros(value.shape, np.int64)
             for index, case in enumerate(cases, start=1):
                 taken[value == value.dtype.type(case % (1 << 8 * value.itemsize))] = index
-            return int(taken.flat[0]) if (taken == taken.flat[0]).all() else taken
+            return taken if np.count_nonzero(taken != taken.flat[0]) else int(taken.flat[0])
 
         return choose
 
@@ -351,7 +351,7 @@ class _Decoder:
 def _refuse_overflow(m: Any, ins: LlvmInstruction, where: Array) -> None:
     """Report a fault if a lane that executes `ins` overflows."""
     lanes = m.selected() & (where.any(axis=2) if where.ndim > 2 else where)
-    if lanes.any():
+    if np.count_nonzero(lanes):
         promise = " and ".join(sorted(ins.flags))
         raise fault(m, "poison", f"the result overflows, against {promise}", ins, lanes)
 

@@ -48,7 +48,11 @@ def _configure(ins: LlvmInstruction) -> Callable[[Machine, Array], None]:
         config = raw.view(np.uint8).reshape(-1)
         columns = config[16 : 16 + 2 * _TILES].view(np.uint16).astype(int)
         rows = config[48 : 48 + _TILES].astype(int)
-        if config[0] != 1 or (rows > _MAX_ROWS).any() or (columns > _ROW_BYTES).any():
+        if (
+            config[0] != 1
+            or np.count_nonzero(rows > _MAX_ROWS)
+            or np.count_nonzero(columns > _ROW_BYTES)
+        ):
             raise fault(m, "trap", "not a tile configuration of palette 1", ins, m.selected())
         m.state["tiles"] = _Tiles(rows=rows, columns=columns)
 

@@ -34,7 +34,7 @@ _ALIGNMENT = 1
 
 def _make(ins: LlvmInstruction) -> Callable[[Machine, Array, Array, Array, Array], Array]:
     def make(m: Machine, base: Array, stride: Array, count: Array, flags: Array) -> Array:
-        if stride.any():
+        if np.count_nonzero(stride):
             raise fault(m, "trap", "a buffer resource with a stride", ins, m.selected())
         words = (base, stride.astype(np.int64), count.astype(np.int64), flags.astype(np.int64))
         return np.stack(np.broadcast_arrays(*words), axis=-1)
@@ -76,9 +76,9 @@ class BufferAddress:
         """
         end, limit = self.voffset + start + size, self.resource[..., _BYTES]
         checked = end <= limit
-        if self.soffset.any():
+        if np.count_nonzero(self.soffset):
             unclear = (checked != (end + self.soffset <= limit)) & m.selected()
-            if unclear.any():
+            if np.count_nonzero(unclear):
                 text = "whether this is in range depends on whether soffset counts"
                 raise fault(m, "out-of-bounds", text, ins, unclear)
         return checked

@@ -84,10 +84,10 @@ class Copies:
 
     def _end(self, m: Chunk, copy: LdsCopy, waves: Array) -> None:
         lanes = copy.lanes & m.of_wave(waves[..., 0])
-        if lanes.any():
+        if np.count_nonzero(lanes):
             self._lds.end_copy(m, copy.ins, copy.offsets, copy.raw, lanes)
             copy.lanes &= ~lanes
-            if not copy.lanes.any():
+            if not np.count_nonzero(copy.lanes):
                 self.under_way.remove(copy)
 
     def line_of(self, workgroup: int, lane: int) -> int:

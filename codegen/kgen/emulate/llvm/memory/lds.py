@@ -37,7 +37,11 @@ class Lds:
         if self.shadow is not None:
             self.shadow.read(m, ins, offsets, size)
         shift = size.bit_length() - 1
-        if offsets.shape[0] == 1 and size == 1 << shift and not (offsets & (size - 1)).any():
+        if (
+            offsets.shape[0] == 1
+            and size == 1 << shift
+            and not np.count_nonzero(offsets & (size - 1))
+        ):
             view: Array = self.data.view(raw_dtype(size))
             return np.asarray(np.take(view, offsets[0] >> shift, axis=1))
         return gather(self.data.reshape(-1), offsets + self._rows(), size)
@@ -122,7 +126,7 @@ class Lds:
             )
         if m.checks and align > 1:
             misaligned = (offsets & (align - 1)) != 0
-            if misaligned.any():
+            if np.count_nonzero(misaligned):
                 address = int(offsets[misaligned].flat[0])
                 raise fault(
                     m,

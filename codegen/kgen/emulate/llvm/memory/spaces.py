@@ -183,7 +183,7 @@ class ChunkMemory:
         """Return the private bytes of all lanes, flat, and the index of each lane's pointer in
         them."""
         outside = ((pointer < 0) | (pointer > self.stack_top - size)) & m.selected()
-        if outside.any():
+        if np.count_nonzero(outside):
             address = int(np.broadcast_to(pointer, outside.shape)[outside][0])
             raise fault(
                 m,

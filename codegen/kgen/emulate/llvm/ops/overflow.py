@@ -44,7 +44,7 @@ def _unsigned_product(type_: LlvmInteger) -> Overflows:
         return lambda a, b, _: a.astype(np.uint64) * b.astype(np.uint64) > most
 
     def product(a: Array, b: Array, result: Array) -> Array:
-        if not ((a | b) >> np.uint64(_SMALL)).any():
+        if not np.count_nonzero((a | b) >> np.uint64(_SMALL)):
             return np.zeros((1, 1), np.bool_)
         found: Array = (a != 0) & (result // np.maximum(a, 1) != b)
         return found
@@ -73,7 +73,7 @@ def _signed_product(type_: LlvmInteger) -> Overflows:
         return product
 
     def wide_product(a: Array, b: Array, result: Array) -> Array:
-        if not ((a | b) >> np.uint64(_SMALL)).any():
+        if not np.count_nonzero((a | b) >> np.uint64(_SMALL)):
             return np.zeros((1, 1), np.bool_)
         x, y, xy = (signed(value, type_) for value in (a, b, result))
         smallest = np.int64(-1 << (type_.width - 1))

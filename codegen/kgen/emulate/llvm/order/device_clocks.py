@@ -97,7 +97,7 @@ class DeviceClocks(Clocks):
         own = self.published[workgroup % len(self.published), number]
         if replaces:
             self.left.pop(place, None)
-        if own.any():
+        if np.count_nonzero(own):
             start = (self.first + workgroup) * self.waves
             given = np.zeros(self.total, np.int32)
             given[start : start + self.waves] = own
@@ -110,7 +110,7 @@ class DeviceClocks(Clocks):
         _join(self.known, wave, given)
         workgroup, number = divmod(wave, self.waves)
         start = (self.first + workgroup) * self.waves
-        if given[start : start + self.waves].any():
+        if np.count_nonzero(given[start : start + self.waves]):
             self.spread(m, np.ones((m.workgroups, 1), np.bool_))
             row = workgroup % len(self.seen)
             own = given[start : start + self.waves]

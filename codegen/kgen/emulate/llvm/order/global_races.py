@@ -122,13 +122,13 @@ class GlobalShadow:
     def _check_writer(self, a: GlobalAccess) -> None:
         code = self.writer[a.granules]
         foreign = (code != 0) & (code - 1 != a.lane)
-        if not foreign.any():
+        if not np.count_nonzero(foreign):
             return
         granules = a.granules[foreign]
         lane = np.broadcast_to(a.lane, foreign.shape)[foreign]
         other, time = code[foreign] - 1, self.written_at[granules]
         race = ~self.clocks.before(lane, other, time)
-        if race.any():
+        if np.count_nonzero(race):
             granule, *pair = (int(v[race][0]) for v in (granules, lane, other, time))
             self._fault(a, pair, granule, f"{a.verb} bytes that ", "wrote", lane[race])
 
@@ -158,7 +158,7 @@ class GlobalShadow:
         """
         winner = self.writer[a.granules] - 1
         lost = winner != a.lane
-        if not lost.any():
+        if not np.count_nonzero(lost):
             return
         first = self.clocks.first * self.clocks.lanes
         m = a.machine
@@ -166,7 +166,7 @@ class GlobalShadow:
         mine, theirs = np.broadcast_to(a.lane, lost.shape)[lost], winner[lost]
         same_wave = mine // self.clocks.wave == theirs // self.clocks.wave
         race = ~(same_wave & (values[mine - first] == values[theirs - first]))
-        if race.any():
+        if np.count_nonzero(race):
             at = int(np.argmax(race))
             pair = (int(mine[at]), int(theirs[at]), self.clocks.time)
             granule = int(a.granules[lost][at])
@@ -182,7 +182,7 @@ class GlobalShadow:
         lanes = np.broadcast_to(a.lane, a.granules.shape).reshape(-1)[order]
         group = lanes // self.clocks.lanes
         far = (granules[1:] == granules[:-1]) & (group[1:] != group[:-1])
-        if far.any():
+        if np.count_nonzero(far):
             mine, other = lanes[1:][far], lanes[:-1][far]
             pair = (int(mine[0]), int(other[0]), self.clocks.time)
             granule = int(granules[1:][far][0])
@@ -192,7 +192,7 @@ class GlobalShadow:
 
     def _meet(self, a: GlobalAccess, *, leaves: bool, replaces: bool = False) -> None:
         clocks = self.clocks
-        if not (clocks.left or clocks.published.any()):
+        if not (clocks.left or np.count_nonzero(clocks.published)):
             return
         waves = a.lane[:, 0] // clocks.wave - clocks.first * clocks.waves
         places = np.unique(np.stack([waves, a.granules[:, 0]]), axis=1)

@@ -80,7 +80,7 @@ class LaneRecord:
             return None
         granules, lane = a.flat()
         last = self.accessors.last[granules]
-        if not last.any():
+        if not np.count_nonzero(last):
             return None
         # For a granule in the log, its first and its last access stand for all others.
         logged, tags, _ = self.accessors.before_last(granules)
@@ -95,7 +95,7 @@ class LaneRecord:
             size = self.clocks.lanes
             narrow = (tags & 1 == 0) | a.narrow
             late &= narrow & (mine // size != other // size)
-        if not late.any():
+        if not np.count_nonzero(late):
             return None
         return UnorderedGlobal(
             granule=granules[index[late]],

@@ -98,7 +98,7 @@ class LdsShadow(Clocks):
         stored = StoredToLds(raw, there, a, shape, type_, apart=apart)
         self._check_plain_write(a, None if self.strict else stored)
         self._wrote(a)
-        if (self.writer.reshape(-1)[a.granules] != a.lane).any():
+        if np.count_nonzero(self.writer.reshape(-1)[a.granules] != a.lane):
             self._check_collisions(a, stored)
 
     def atomic(self, m: Chunk, ins: LlvmInstruction, offsets: Array, size: int) -> None:
@@ -170,12 +170,12 @@ class LdsShadow(Clocks):
 
     def _check_gaps(self, a: LdsAccess) -> None:
         gap = self.written_at.reshape(-1)[a.granules] == _GAP
-        if gap.any():
+        if np.count_nonzero(gap):
             a.machine.faults.add(self._found(a, gap, "out-of-bounds", "between two arrays"))
 
     def _check_pending(self, a: LdsAccess) -> None:
         pending = self.written_at.reshape(-1)[a.granules] == _PENDING
-        if pending.any():
+        if np.count_nonzero(pending):
             other = int(self.writer.reshape(-1)[a.granules][pending][0])
             row = int(np.broadcast_to(a.row, pending.shape)[pending][0])
             copies = a.machine.copies
@@ -186,10 +186,10 @@ class LdsShadow(Clocks):
 
     def _check_written(self, a: LdsAccess) -> None:
         bad = self.written_at.reshape(-1)[a.granules] < 0
-        if bad.any():
+        if np.count_nonzero(bad):
             self._check_place(a)
             bad = self.written_at.reshape(-1)[a.granules] == NONE
-        if bad.any():
+        if np.count_nonzero(bad):
             a.machine.faults.add(
                 self._found(a, bad, "uninitialised-read", "which no lane has written")
             )
@@ -216,19 +216,19 @@ class LdsShadow(Clocks):
         """
         writer = self.writer.reshape(-1)[a.granules]
         foreign = (writer != NONE) & (writer != a.lane)
-        if not foreign.any():
+        if not np.count_nonzero(foreign):
             return
         other = np.where(foreign, writer, a.lane)
         written = self.written_at.reshape(-1)[a.granules]
         race = ~self.ordered(a.row, a.lane, other, written)
-        if race.any() and stored is not None:
+        if np.count_nonzero(race) and stored is not None:
             alike = stored.like_what_is_there()
             like = race & (alike > 0)[:, None]
-            if like.any():
+            if np.count_nonzero(like):
                 self.twins.insert(a.granules[like], other[like], written[like])
                 self._warn(a, like, alike, int(other[like][0]))
                 race &= ~like
-        if race.any():
+        if np.count_nonzero(race):
             culprit = int(other[race][0])
             place = self.line_at(int(written[race][0]))
             in_wave = culprit // self.wave == np.broadcast_to(a.wave, race.shape)[race][0]
@@ -247,7 +247,7 @@ class LdsShadow(Clocks):
         found = record.unordered(a)
         if found is not None and stored is not None:
             late = found.where & (stored.like_what_is_there() == 0)[:, None]
-            found = replace(found, where=late) if late.any() else None
+            found = replace(found, where=late) if np.count_nonzero(late) else None
         if found is not None:
             why = f"{did} by {found.who} at {self.line_at(found.time)}; {found.why}"
             a.machine.faults.add(self._found(a, found.where, "race", why))
@@ -264,16 +264,16 @@ class LdsShadow(Clocks):
         in_wave = theirs // self.wave == a.wave[mine, 0]
         race = np.zeros_like(lost)
         race[lost] = ~((alike == Likeness.SAME) & in_wave)
-        if race.any() and not self.strict and (alike > 0).any():
+        if np.count_nonzero(race) and not self.strict and np.count_nonzero(alike > 0):
             of_lane = np.full(len(lost), int(Likeness.SAME))
             np.minimum.at(of_lane, mine, alike)
             like = race & (of_lane > 0)[:, None]
-            if like.any():
+            if np.count_nonzero(like):
                 lanes = np.broadcast_to(a.lane, like.shape)[like]
                 self.twins.insert(a.granules[like], lanes, np.full(lanes.shape, self.time))
                 self._warn(a, like, of_lane, int(winner[like][0]))
                 race &= ~like
-        if race.any():
+        if np.count_nonzero(race):
             other = int(winner[race][0])
             a.machine.faults.add(self._found(a, race, "race", f"also written by lane {other}"))
 
@@ -283,7 +283,7 @@ class LdsShadow(Clocks):
         ``alike`` holds the `Likeness` of each lane.
         """
         nearly = where.any(axis=1) & (alike == Likeness.IN_ALL_BUT_LAST_BITS)
-        if nearly.any():
+        if np.count_nonzero(nearly):
             kind, what = "nearly-same-value-write", "a value that differs in its last bits"
             where = where & nearly[:, None]
         else:
@@ -298,7 +298,7 @@ class LdsShadow(Clocks):
         (``leaves``), it leaves the wave's released clock.
         """
         if not self.left.shape[1]:
-            if not self.released.any():
+            if not np.count_nonzero(self.released):
                 return
             shape = (len(self.writer), self.writer.shape[1], self.waves)
             self.left = np.zeros(shape, np.int32)

@@ -88,7 +88,7 @@ class WaveRecord:
             return None
         other_wave = np.arange(clocks.waves) != a.wave[..., None]
         late = other_wave & (times > clocks.seen[a.row, a.wave])
-        if late.any():
+        if np.count_nonzero(late):
             at, granule, wave = (int(index[0]) for index in np.nonzero(late))
             time = int(times[at, granule, wave])
             return UnorderedLds(
@@ -97,7 +97,7 @@ class WaveRecord:
         index = a.granules * clocks.waves + a.wave
         lane, at_ = self.lane.reshape(-1)[index], self.at.reshape(-1)[index]
         late = (lane != a.lane) & (at_ > clocks.fenced[a.row, a.lane])
-        if not late.any():
+        if not np.count_nonzero(late):
             return None
         other = int(lane[late][0])
         who = "several lanes" if other == _SEVERAL else f"lane {other}"

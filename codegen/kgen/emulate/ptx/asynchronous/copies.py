@@ -198,7 +198,7 @@ def _lanes(mask: Mask, condition: Array) -> tuple[Mask] | None:
     if condition.all():
         return (mask,)
     chosen = condition if mask is None else mask & condition
-    return (chosen,) if chosen.any() else None
+    return (chosen,) if np.count_nonzero(chosen) else None
 
 
 def _divide(copies: list[AsyncCopy], mask: Mask) -> tuple[list[AsyncCopy], list[AsyncCopy]]:
@@ -211,11 +211,11 @@ def _divide(copies: list[AsyncCopy], mask: Mask) -> tuple[list[AsyncCopy], list[
             inside.append(copy)
             continue
         mine = mask if copy.mask is None else copy.mask & mask
-        if not mine.any():
+        if not np.count_nonzero(mine):
             outside.append(copy)
             continue
         rest = ~mask if copy.mask is None else copy.mask & ~mask
-        if rest.any():
+        if np.count_nonzero(rest):
             inside.append(replace(copy, mask=mine))
             outside.append(replace(copy, mask=rest))
         else:

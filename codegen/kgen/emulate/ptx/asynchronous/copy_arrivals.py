@@ -86,7 +86,7 @@ class CopyArrivals:
         """Return the indices of arrivals that no earlier arrival of the same thread precedes."""
         found, before = [], np.zeros((1, 1, 1), bool)
         for number, arrival in enumerate(self.due):
-            if not (arrival.who.lanes & before).any():
+            if not np.count_nonzero(arrival.who.lanes & before):
                 found.append(number)
             before = before | arrival.who.lanes
         return found

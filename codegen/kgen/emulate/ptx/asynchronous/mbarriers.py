@@ -102,7 +102,7 @@ class Mbarriers:
         here = who.lanes.any(axis=(1, 2))
         here = np.broadcast_to(here, self.machine.ctas)
         outside = here & ((count < 1) | (count > LARGEST_COUNT))
-        if outside.any():
+        if np.count_nonzero(outside):
             self._refuse(who, f"an arrival count of {int(count[outside][0])}")
         objects = self._objects.setdefault(who.offset, _Objects(self.machine))
         for table, value in (
@@ -124,7 +124,7 @@ class Mbarriers:
         """mbarrier.expect_tx: add pending bytes [C]."""
         objects = self._of(who)
         objects.bytes += nbytes
-        if (np.abs(objects.bytes) > LARGEST_COUNT).any():
+        if np.count_nonzero(np.abs(objects.bytes) > LARGEST_COUNT):
             self._refuse(who, f"{int(np.abs(objects.bytes).max())} bytes pending")
 
     def arrive(
@@ -144,11 +144,11 @@ class Mbarriers:
         objects = self._of(who)
         left = self.destination(who, per_cta(count, who.lanes))
         largest = self.destination(who, np.where(who.lanes, count, 0).max(axis=(1, 2)))
-        while left.any():
+        while np.count_nonzero(left):
             some = np.minimum(left, objects.pending)
-            if ((left > 0) & (largest > objects.pending)).any():
+            if np.count_nonzero((left > 0) & (largest > objects.pending)):
                 self._refuse(who, "more arrivals at once than are pending")
-            if not may_complete and (left >= objects.pending)[left > 0].any():
+            if not may_complete and np.count_nonzero((left >= objects.pending)[left > 0]):
                 self._refuse(who, "the last arrival of a phase by .noComplete")
             if known is not None:
                 objects.arriving.add(known, some > 0)
@@ -211,7 +211,7 @@ class Mbarriers:
     def acquire(self, who: Lanes, lanes: Array) -> None:
         """Let lanes that have observed the completion of the previous phase acquire its
         knowledge."""
-        if self.machine.checks and lanes.any():
+        if self.machine.checks and np.count_nonzero(lanes):
             self.machine.clocks.acquire(lanes, self._of(who).completed.known)
 
     def describe(self, who: Lanes) -> tuple[str, str]:
@@ -232,7 +232,7 @@ class Mbarriers:
         """Return the objects. Raises Violation if one is not initialised."""
         ctas = self._ctas(who) if ctas is None else ctas
         objects = self._objects.get(who.offset)
-        if objects is None or (ctas & ~objects.valid).any():
+        if objects is None or np.count_nonzero(ctas & ~objects.valid):
             message = f"no mbarrier is initialised at shared offset {who.offset}"
             raise Violation("uninitialised-read", message, who.lanes)
         return objects
@@ -245,10 +245,10 @@ class Mbarriers:
         """Start the next phase of objects without pending arrivals and bytes."""
         done = objects.valid & (objects.pending == 0) & (objects.bytes == 0)
         self.machine.signals += 1
-        if not done.any():
+        if not np.count_nonzero(done):
             return
         early = done & (objects.copies > 0)
-        if early.any():
+        if np.count_nonzero(early):
             message = (
                 f"the mbarrier at offset {offset} completes its phase before "
                 f"{int(objects.copies[early][0])} copies that signal it have finished: "
@@ -267,7 +267,7 @@ class Mbarriers:
         """Raise Violation for expected bytes that never arrived."""
         for offset, objects in self._objects.items():
             left = objects.valid & (objects.bytes != 0)
-            if left.any():
+            if np.count_nonzero(left):
                 message = (
                     f"the mbarrier at offset {offset} is left with "
                     f"{int(objects.bytes[left][0])} bytes pending at the end"

@@ -237,17 +237,17 @@ class BulkTransfers:
                 written = due & store.writing
                 finish_write(self.machine, store.writings, written)
                 self._finish_writing(store, written)
-        self.stores = [store for store in self.stores if store.writing.any()]
+        self.stores = [store for store in self.stores if np.count_nonzero(store.writing)]
 
     def _finish_reading(self, store: BulkStore, ctas: Array) -> None:
-        if ctas.any():
+        if np.count_nonzero(ctas):
             issue = store.issue.where(ctas)
             source = region(self.machine, store.address, store.unit, issue)
             self.machine.shared.finish_read(source, source.issuer)
             store.reading = store.reading & ~ctas
 
     def _finish_writing(self, store: BulkStore, ctas: Array) -> None:
-        if ctas.any():
+        if np.count_nonzero(ctas):
             store.write(store.data, ctas)
             store.writing = store.writing & ~ctas
 
@@ -268,7 +268,7 @@ class BulkTransfers:
             raise Violation("race", message, load.destination.reshape(-1, 1, 1))
         for store in self.stores:
             self.machine.pc = store.pc
-            if store.reading.any():
+            if np.count_nonzero(store.reading):
                 message = "the CTA ends while an asynchronous copy still reads its shared memory"
                 lanes = store.issue.where(store.reading).lanes(self.machine)
                 raise Violation("race", message, lanes)

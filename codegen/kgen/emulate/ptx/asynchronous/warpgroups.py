@@ -95,7 +95,7 @@ class Warpgroups:
         if found is None:
             return None
         pending = warps & (found.group != _IDLE)
-        return (found.matrix, pending) if pending.any() else None
+        return (found.matrix, pending) if np.count_nonzero(pending) else None
 
     def begin(
         self,
@@ -136,7 +136,7 @@ class Warpgroups:
         limit = np.where(warps, self._closed - pending, 0)
         for slots, found in self._sums.items():
             due = (found.group != _IDLE) & (found.group < limit)
-            if due.any():
+            if np.count_nonzero(due):
                 self._write_back(slots, found, due)
         for slots, group in self._inputs.items():
             self._inputs[slots] = np.where((group != _IDLE) & (group < limit), _IDLE, group)
@@ -150,7 +150,7 @@ class Warpgroups:
             new = value.view(registers[slot].dtype)
             registers[slot] = new if whole else np.where(lanes, new, registers[slot])
             for fence in self._fences:
-                if (fence.warps & due).any():
+                if np.count_nonzero(fence.warps & due):
                     same = bool((fence.warps <= due).all())
                     old = fence.held[slot]
                     fence.held[slot] = registers[slot] if same else np.where(lanes, new, old)
@@ -169,7 +169,7 @@ class Warpgroups:
                 self._finish_read(read.regions[number], due[:, number], first[:, number])
             read.reading = read.reading & ~due
             finished |= due
-        self._reads = [read for read in self._reads if read.reading.any()]
+        self._reads = [read for read in self._reads if np.count_nonzero(read.reading)]
         for number in map(int, np.flatnonzero(somebody.any(axis=0))):
             mine = np.zeros_like(warps)
             mine[:, number * WARPS : (number + 1) * WARPS] = by_group[:, number]
@@ -181,7 +181,7 @@ class Warpgroups:
         machine = self.machine
         told = self._told.setdefault(number, Released(machine))
         lanes = narrow(warps, machine.cluster)[..., None] & machine.exists
-        if finished.any():
+        if np.count_nonzero(finished):
             told.add(machine.clocks.release(lanes), finished)
         machine.clocks.acquire(lanes, told.known)
 
@@ -202,7 +202,7 @@ class Warpgroups:
         """wgmma.fence: registers written by these warps may be read by products."""
         warps = self.warps(mask)
         registers = self.machine.registers
-        kept = [fence for fence in self._fences if (fence.warps & ~warps).any()]
+        kept = [fence for fence in self._fences if np.count_nonzero(fence.warps & ~warps)]
         held = {slot: registers[slot] for slot in self.slots}
         self._fences = [_Fence(warps=warps, held=held), *kept]
 
@@ -211,11 +211,11 @@ class Warpgroups:
         left = warps
         for fence in self._fences:
             here = left & fence.warps
-            if here.any():
+            if np.count_nonzero(here):
                 for slot in slots:
                     self._check_unchanged(slot, fence.held[slot], here)
                 left = left & ~fence.warps
-        if left.any():
+        if np.count_nonzero(left):
             message = "no wgmma.fence precedes the first wgmma.mma_async"
             raise Violation("missing-wgmma-fence", message, left[..., None])
 
@@ -225,7 +225,7 @@ class Warpgroups:
             return
         bits = f"u{now.dtype.itemsize}"
         changed = (now.view(bits) != before.view(bits)) & warps[..., None]
-        if changed.any():
+        if np.count_nonzero(changed):
             name = self.names[slot]
             message = f"register {name} was written after the last wgmma.fence"
             raise Violation("missing-wgmma-fence", message, changed)
@@ -248,7 +248,7 @@ class Warpgroups:
             tables += self._inputs.items()
         for key, group in tables:
             pending = warps & (group != _IDLE)
-            if pending.any() and not wanted.isdisjoint(key):
+            if np.count_nonzero(pending) and not wanted.isdisjoint(key):
                 slot = min(wanted.intersection(key))
                 message = (
                     f"register {self.names[slot]} belongs to a wgmma that no "

@@ -131,7 +131,7 @@ class SharedMatrix:
         for g in range(count):
             first = g * WARPS
             ctas = warps[:, first]
-            if not ctas.any():
+            if not np.count_nonzero(ctas):
                 continue
             self._check_alike(bits[:, first : first + WARPS], ctas)
             words = np.where(ctas, bits[:, first, 0], bits[int(ctas.argmax()), first, 0])
@@ -187,7 +187,7 @@ class SharedMatrix:
 
     def _check_alike(self, bits: Array, ctas: Array) -> None:
         differs = (bits != bits[:, :1, :1]) & ctas[:, None, None]
-        if differs.any():
+        if np.count_nonzero(differs):
             message = "the threads of a warpgroup give different matrix descriptors"
             raise Violation("divergent-warp-instruction", message, differs.any(2, keepdims=True))
 

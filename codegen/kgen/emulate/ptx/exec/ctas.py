@@ -19,7 +19,7 @@ def narrow(value: Array, cluster: int) -> Array:
     if len(value) <= cluster:
         return value
     by_cluster = value.reshape(-1, cluster, *value.shape[1:])
-    return by_cluster[0] if (by_cluster == by_cluster[:1]).all() else value
+    return value if np.count_nonzero(by_cluster != by_cluster[:1]) else by_cluster[0]
 
 
 def over_ctas(value: Array, count: int) -> Array:

@@ -79,7 +79,7 @@ class Groups:
         mask = self._machine.compact(mask)
         if everyone is None:
             return None if mask.all() else mask
-        return everyone if (mask == everyone).all() else mask
+        return mask if np.count_nonzero(mask != everyone) else everyone
 
     def _join(self, groups: dict[int, Mask], pc: int, mask: Mask) -> None:
         if pc in groups:
@@ -92,7 +92,7 @@ class Groups:
         if members is None:
             return (mask,)
         mine = members if mask is None else mask & members
-        return (mine,) if mine.any() else None
+        return (mine,) if np.count_nonzero(mine) else None
 
     def _parties(self) -> list[Mask]:
         """Return the masks of the parties; [None] for a single party."""

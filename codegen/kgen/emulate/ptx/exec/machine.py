@@ -204,7 +204,7 @@ class Machine:
     @staticmethod
     def compact(value: Array) -> Array:
         """Return an array [C or 1, ...] with a first axis of 1 if all CTAs have equal values."""
-        return value[:1] if len(value) > 1 and (value == value[:1]).all() else value
+        return value[:1] if len(value) > 1 and not np.count_nonzero(value != value[:1]) else value
 
     def active(self, mask: Mask) -> Array:
         """Return a mask as an array; it never contains padding lanes."""

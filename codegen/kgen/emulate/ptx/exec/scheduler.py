@@ -58,7 +58,7 @@ def remainder(mask: Mask, active: Mask) -> Mask | None:
     if active is None or active is mask:
         return None
     rest = ~active if mask is None else mask & ~active
-    return rest if rest.any() else None
+    return rest if np.count_nonzero(rest) else None
 
 
 #: Instructions that exchange data between lanes of a warp without memory.
@@ -182,7 +182,7 @@ class Scheduler:
         while found.kind in _SKIPPED and callable(operation):
             machine.refuse(found)
             left = machine.everywhere(machine.active(active)) & ~machine.everywhere(found.lanes)
-            if not left.any():
+            if not np.count_nonzero(left):
                 return True
             try:
                 operation(machine.compact(left))
@@ -297,7 +297,7 @@ class Scheduler:
         here = machine.active(active)
         ready = here & wait.ready(active)
         late = here & ~ready
-        if not late.any():
+        if not np.count_nonzero(late):
             wait.action(active)
             return False
         self._count(pc, active, -1)
@@ -305,7 +305,7 @@ class Scheduler:
         if rest is not None:
             self.groups.add(pc + 1, rest)
         self.parked.add(pc, late)
-        if ready.any():
+        if np.count_nonzero(ready):
             self._count(pc, ready, 1)
             wait.action(ready)
             self.groups.add(pc + 1, ready)
@@ -331,12 +331,12 @@ class Scheduler:
             return False
         here = self.machine.active(active)
         ready, held = self.gathering.arrive(pc, operation, here)
-        alone = ready is here or (not held.any() and bool((ready == here).all()))
-        if ready.any():
+        alone = ready is here or not (np.count_nonzero(held) or np.count_nonzero(ready != here))
+        if np.count_nonzero(ready):
             self._act_together(pc, operation, active if alone else self.groups.simplest(ready))
         if alone and active is mask:
             return False
-        if ready.any():
+        if np.count_nonzero(ready):
             self.groups.add(pc + 1, ready)
         rest = remainder(mask, active)
         if rest is not None:

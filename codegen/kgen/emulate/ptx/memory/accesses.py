@@ -56,7 +56,9 @@ class Region:
 
     def narrowed(self, cluster: int) -> Region:
         """Return the region of one cluster if all clusters are equal."""
-        address = self.address[:1] if (self.address == self.address[:1]).all() else self.address
+        address = self.address
+        if not np.count_nonzero(address != address[:1]):
+            address = address[:1]
         address, issuer, ctas = (
             narrow(value, cluster) for value in (address, self.issuer, self.ctas)
         )

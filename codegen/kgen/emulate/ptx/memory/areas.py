@@ -42,8 +42,8 @@ class Areas:
             return granules
         found: Array = self.of[granules]
         shared = self._size[found] > 1
-        if shared.any():
-            alone = np.unique(granules[shared])
+        if np.count_nonzero(shared):
+            alone = self._each_once(granules[shared])
             self._take(alone, np.arange(len(alone)))
             found = self.of[granules]
         return found
@@ -53,7 +53,7 @@ class Areas:
         found = self._known.get(name)
         if found is None:
             inside = granules()
-            hit = np.bincount(self.of[np.unique(inside)], minlength=self.count)
+            hit = np.bincount(self.of[self._each_once(inside)], minlength=self.count)
             cut = np.flatnonzero((hit > 0) & (hit < self._size))
             if cut.size:
                 part = np.unique(inside[np.isin(self.of[inside], cut)])
@@ -61,6 +61,12 @@ class Areas:
             areas, place = np.unique(self.of[inside], return_index=True)
             found = self._known[name] = areas[np.argsort(place)]
         return found
+
+    def _each_once(self, granules: Array) -> Array:
+        """Return the granules in order, without repetitions. Faster than np.unique, which sorts."""
+        is_given = np.zeros(len(self.of), bool)
+        is_given[granules] = True
+        return np.flatnonzero(is_given)
 
     def _take(self, granules: Array, group: Array) -> None:
         """Make each group of these granules, all of one area, a separate area."""

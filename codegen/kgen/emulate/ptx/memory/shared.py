@@ -189,11 +189,11 @@ class SharedMemory:
         """Raise Violation, for the issuing thread, if a region leaves shared memory."""
         named, offset = np.divmod(region.address, 1 << RANK_SHIFT)
         outside = (offset > self.nbytes - region.unit) | (named > self.machine.cluster)
-        if not outside.any():
+        if not np.count_nonzero(outside):
             return
         count = self.machine.ctas
         outside = over_ctas(outside, count) & over_ctas(region.ctas, count)[:, None]
-        if not outside.any():
+        if not np.count_nonzero(outside):
             return
         first = int(over_ctas(region.address, count)[outside].flat[0])
         thread = np.arange(self.machine.warps * 32) == over_ctas(region.issuer, count)[:, None]
@@ -233,7 +233,7 @@ class SharedMemory:
     def _check_rank(self, address: Array, named: Array, mask: Mask) -> None:
         outside = named > self.machine.cluster
         lanes = outside if mask is None else outside & mask
-        if lanes.any():
+        if np.count_nonzero(lanes):
             message = f"address of a CTA beyond the {self.machine.cluster} CTAs of the cluster"
             raise Violation("out-of-bounds", message, lanes, address)
 
@@ -260,6 +260,6 @@ class SharedMemory:
             [there != mine for there, mine in zip(stored, values, strict=True)]
         )
         lanes = lost if mask is None else lost & mask
-        if lanes.any():
+        if np.count_nonzero(lanes):
             message = "threads store different values to the same shared bytes at once"
             self.machine.refuse(Violation("race", message, lanes, address, space="shared"))

@@ -56,7 +56,7 @@ class Clocks:
         self.vouching: Vouching | None = None
         self.lessons = Lessons(ctas, warps, graph)
         self._padding = np.tile(~exists, (1, cluster, 1))
-        self._padded = bool(self._padding.any())
+        self._padded = bool(np.count_nonzero(self._padding))
         self._names: dict[tuple[int, object], int] = {}
 
     @property
@@ -151,7 +151,7 @@ class Clocks:
         tables = [self.own, *self.knowledge.tables()]
         if self.vouching is not None:
             tables.append(self.vouching.lanes)
-        if self.rows > 1 and all((table == table[:1]).all() for table in tables):
+        if self.rows > 1 and all(not np.count_nonzero(table != table[:1]) for table in tables):
             self._change(lambda table: table[:1])
 
     # ------------------------------------------------------------------ asynchronous actors
@@ -220,7 +220,7 @@ class Clocks:
         """Start a new time in the warps of these lanes [rows, V, 32]; the lanes vouch for the old
         time."""
         warps = any_of(chosen, 2)
-        if self.vouching is None and (warps & ~all_of(chosen, 2)).any():
+        if self.vouching is None and np.count_nonzero(warps & ~all_of(chosen, 2)):
             self.vouching = Vouching(self.rows, self.warps)
         if self.vouching is not None:
             self.vouching.note(warps, chosen, self.own[:, : self.warps])

@@ -132,12 +132,14 @@ class Knowledge:
     def _part_lanes(self, chosen: Array) -> None:
         """Expand the lane axis if only some lanes of a warp are chosen."""
         some, every = any_of(chosen, 2), all_of(chosen, 2)
-        if self.seen.shape[2] == 1 and (some & ~every).any():
+        if self.seen.shape[2] == 1 and np.count_nonzero(some & ~every):
             self.change(lambda table: table.repeat(WARP, axis=2))
 
     def _join_lanes(self) -> None:
         """Collapse the lane axis if the lanes of every warp know the same."""
-        if self.seen.shape[2] > 1 and all((t == t[:, :, :1]).all() for t in self.tables()):
+        if self.seen.shape[2] > 1 and all(
+            not np.count_nonzero(t != t[:, :, :1]) for t in self.tables()
+        ):
             self.change(lambda table: table[:, :, :1])
 
     @staticmethod

@@ -58,7 +58,7 @@ def across(told: Told | None, cluster: int) -> Told | None:
 
 
 def _joined(graph: SyncGraph, mine: Array, theirs: Array) -> Array:
-    if (mine == theirs).all():
+    if not np.count_nonzero(mine != theirs):
         return mine
     return graph.join(mine.reshape(-1), theirs.reshape(-1)).reshape(mine.shape)
 
@@ -100,7 +100,7 @@ class Lessons:
 
         `new`: no lane can have learned them before.
         """
-        if not nodes.any():
+        if not np.count_nonzero(nodes):
             return
         row = self._table()[_WAITING + needs]
         join = self._graph.link if new else self._graph.join
@@ -139,7 +139,7 @@ class Lessons:
 
     def hear(self, lanes: Array, told: Told) -> None:
         """Add the lessons passed to their CTA to these lanes."""
-        if not told.nodes.any():
+        if not np.count_nonzero(told.nodes):
             return
         lane, table = self._lanes(lanes), self._table()
         cta = lane // (32 * self._shape[1])

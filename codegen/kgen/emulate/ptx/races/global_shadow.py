@@ -92,7 +92,7 @@ class GlobalShadow:
         """End a read by an asynchronous actor at its current time."""
         others = self.writer[at.unit]
         late = others != writers
-        if late.any():
+        if np.count_nonzero(late):
             what = "asynchronous read of bytes that another thread has written since the read began"
             self._refuse(machine, at.some(late), others[late], what, self.lines[at.unit[late]])
         clocks = machine.clocks
@@ -145,16 +145,20 @@ class GlobalShadow:
         self.lines[at.unit] = machine.line(machine.pc)
         there = self.writer[at.unit]
         apart = warps_of(owners_of(there) ^ owners_of(at.mark)) != 0
-        if apart.any():
+        if np.count_nonzero(apart):
             apart &= ~both_strong(machine, at, there, access.strength)
-        if apart.any() and isinstance(access, BufferAccess) and access.stored is not None:
+        if (
+            np.count_nonzero(apart)
+            and isinstance(access, BufferAccess)
+            and access.stored is not None
+        ):
             which, last = np.flatnonzero(apart), last_of(at.unit)[apart]
             part = access.unit_of(machine, at.place, at.unit, self.unit)
             place, other = at.place[which], at.place[last]
             which = which[access.stored().alike(place, part[which], other, part[last])]
             apart[which] = False
             self._warn(machine, at.some(which), there[which], self.lines[at.unit[which]])
-        if apart.any():
+        if np.count_nonzero(apart):
             what = f"{_WRITE} another thread writes{_UNORDERED}"
             self._refuse(machine, at.some(apart), there[apart], what, self.lines[at.unit[apart]])
 
@@ -178,7 +182,7 @@ class GlobalShadow:
         """Check accesses against recorded ones; a strong access only against the last strong
         one."""
         last = accessors.last[at.unit]
-        if not last.any():
+        if not np.count_nonzero(last):
             return
         what = f"{what} another thread {did}"
         self._check(machine, at, last, access, what, accessors.lines[at.unit])
@@ -191,7 +195,7 @@ class GlobalShadow:
         old data."""
         writers = self.writer[at.unit]
         bad = writers > 0
-        if bad.any():
+        if np.count_nonzero(bad):
             what = "read through the read-only path of bytes that the kernel wrote"
             self._refuse(machine, at.some(bad), writers[bad], what, self.lines[at.unit[bad]])
 
@@ -242,13 +246,18 @@ class GlobalShadow:
         warning.
         """
         late = self._unordered(machine, at, others, access)
-        if excuse and isinstance(access, BufferAccess) and access.stored is not None and late.any():
+        if (
+            excuse
+            and isinstance(access, BufferAccess)
+            and access.stored is not None
+            and np.count_nonzero(late)
+        ):
             which = np.flatnonzero(late & plain(others))
             part = access.unit_of(machine, at.place, at.unit, self.unit)[which]
             which = which[access.stored().unchanged(at.place[which], part)]
             late[which] = False
             self._warn(machine, at.some(which), others[which], lines[which])
-        if late.any():
+        if np.count_nonzero(late):
             self._refuse(machine, at.some(late), others[late], f"{what}{_UNORDERED}", lines[late])
 
     def _warn(self, machine: Chunk, at: Units, others: Array, lines: Array) -> None:
@@ -266,7 +275,7 @@ class GlobalShadow:
         """Refuse accesses of the async proxy to generic writes of its cluster without a proxy
         fence."""
         bad = unfenced(machine, at, others)
-        if bad.any():
+        if np.count_nonzero(bad):
             self._refuse(
                 machine, at.some(bad), others[bad],
                 f"asynchronous {what}, with no fence.proxy.async between", lines[bad],

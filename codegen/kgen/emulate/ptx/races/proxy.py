@@ -117,7 +117,7 @@ class AsyncProxy:
         )
         generic = (read >> READ_ASYNC) & 1 == 0
         unfenced = any_of(generic & ((read >> READ_TIME) > past), 1)
-        if unfenced.any():
+        if np.count_nonzero(unfenced):
             self.machine.warn(shadow.granules.violation(
                 at, unfenced, "proxy-read-overwritten",
                 "asynchronous write over bytes with no fence.proxy.async since they were read",

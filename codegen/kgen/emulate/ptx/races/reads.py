@@ -27,7 +27,7 @@ def remember(table: Array, cell: Array, time: Array, pc: int, lane: Array | None
     entry |= again.astype(np.int64) << READ_SEVERAL
     noted[cell] = entry
     shared = noted[cell] != entry
-    if shared.any():
+    if np.count_nonzero(shared):
         noted[cell[shared]] = entry[shared] | (1 << READ_SEVERAL)
 
 
@@ -37,7 +37,7 @@ def once(at: Accesses, noted: Array) -> tuple[Accesses, Array]:
     alike = (at.thread[1:] == at.thread[:-1]) & (at.row[1:] == at.row[:-1])
     next_ = np.flatnonzero(alike)
     alike[next_] = (noted[next_ + 1] == noted[next_]).all(axis=1)
-    if not alike.any():
+    if not np.count_nonzero(alike):
         return at, noted
     first = np.flatnonzero(np.concatenate([[True], ~alike]))
     return Accesses(row=at.row[first], thread=at.thread[first], cell=at.cell[first]), noted[first]

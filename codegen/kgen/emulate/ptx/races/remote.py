@@ -35,7 +35,7 @@ def check_started(machine: Chunk, named: Array, mask: Mask) -> None:
     known = clocks.all_known(row[cta], thread).reshape(-1, machine.cluster, machine.warps)
     at = machine.everywhere(named)[cta, warp, lane] - 1
     strange = known.max(axis=2)[np.arange(cta.size), at] == 0
-    if strange.any():
+    if np.count_nonzero(strange):
         lanes = np.zeros(machine.shape, bool)
         lanes[cta[strange], warp[strange], lane[strange]] = True
         message = (
@@ -110,4 +110,4 @@ def _learned(machine: Chunk, row: int, rank: int, warp: int, time: int) -> bool:
     place = (row * machine.cluster + rank) * threads + np.arange(threads)
     cluster = np.full(threads, order.first_cluster + row)
     other, when = np.full(threads, warp * 32), np.full(threads, time)
-    return bool(order.learned(place, cluster, other, when).any())
+    return bool(np.count_nonzero(order.learned(place, cluster, other, when)))

@@ -105,10 +105,10 @@ class Shadow:
         writers[at.cell] = mark
         there = writers[at.cell]
         lost = there != mark
-        if not lost.any():
+        if not np.count_nonzero(lost):
             return False
         apart = lost & ((there ^ mark) & THREAD >= 32) & ~self._both_strong(at, there, strength)
-        if excuses is not None and apart.any():
+        if excuses is not None and np.count_nonzero(apart):
             which = np.flatnonzero(apart)
             which = which[excuses.alike(which)]
             apart[which] = False
@@ -152,7 +152,7 @@ class Shadow:
 
     def refuse_unwritten(self, at: Accesses, writer: Array) -> None:
         """Refuse reads of bytes that are not written, or not yet."""
-        if not (writer < 0).any():
+        if not np.count_nonzero(writer < 0):
             return
         self.refuse(
             writer <= PENDING, at, "pending-copy",
@@ -180,7 +180,7 @@ class Shadow:
         unordered = time > self.clocks.all_known(at.row, at.thread)
         if self.clocks.vouching is not None:
             unordered |= unvouched(self.clocks, at.row, at.thread, noted)
-        if not unordered.any():
+        if not np.count_nonzero(unordered):
             return
         mine = np.arange(self.warps) == at.actor[:, None]
         unordered &= ~(mine & ((noted & 63) == (at.thread & 31)[:, None]))
@@ -201,7 +201,7 @@ class Shadow:
         late = self.clocks.unknown(at.row, at.thread, other, time)
         if not of_warp:
             late &= other != at.thread
-        if self.clocks.lessons and late.any():
+        if self.clocks.lessons and np.count_nonzero(late):
             which = np.flatnonzero(late)
             late[which] = ~self._excused(at, which, other[which], time[which])
         return late
@@ -225,9 +225,9 @@ class Shadow:
             weak = self.tables.overwritten_writers[at.cell]
             self.refuse_unordered(at, self.unordered(at, weak, of_warp=of_warp), weak, what)
         late = self.unordered(at, writer, of_warp=of_warp)
-        if late.any():
+        if np.count_nonzero(late):
             late &= ~self._both_strong(at, writer, strength)
-        if late.any():
+        if np.count_nonzero(late):
             if excuses is not None:
                 which = np.flatnonzero(late & plain(writer))
                 which = which[excuses.unchanged(which)]
@@ -261,7 +261,7 @@ class Shadow:
         tell: Callable[[Violation], None] | None = None,
     ) -> None:
         """Report a fault where `bad`; `other` describes the other access of the first one."""
-        if bad.any():
+        if np.count_nonzero(bad):
             if other is not None:
                 message = f"{message} ({other(int(bad.argmax()))})"
             (tell or self.machine.refuse)(self.granules.violation(at, bad, kind, message))

@@ -95,14 +95,14 @@ class Tables:
 
     def join(self) -> None:
         """Join the rows into one if they are equal."""
-        if all((table == table[:1]).all() for table in self._all()):
+        if all(not np.count_nonzero(table != table[:1]) for table in self._all()):
             self._change(lambda table: table[:1])
 
     def join_settled(self) -> None:
         """Join the rows after a barrier that orders everything before it with everything after it;
         only the unwritten areas must then be equal in all rows."""
         state = np.minimum(self.writer, 0)
-        if (state == state[:1]).all():
+        if not np.count_nonzero(state != state[:1]):
             self.writer = self.writer.max(axis=0, keepdims=True)
             self.reads = np.zeros_like(self.reads[:1])
             self.strong, self.overwritten, self.twins = {}, None, None

@@ -77,7 +77,7 @@ class Barriers:
                 released=Known(seen=np.zeros((1, 1), np.int64)),
             )
             self.states[number] = state
-        if (state.arrived & lanes).any():
+        if np.count_nonzero(state.arrived & lanes):
             message = f"barrier {number} is reached a second time before it is complete"
             raise Violation("deadlock", message, state.arrived & lanes)
         if barrier.aligned:
@@ -97,7 +97,7 @@ class Barriers:
         """Raise Violation if lanes of one warp wait at different instructions (.aligned)."""
         for other, waiting in state.waiting.items():
             warps = any_of(waiting, 2, keepdims=True) & any_of(lanes, 2, keepdims=True)
-            if other != pc and warps.any():
+            if other != pc and np.count_nonzero(warps):
                 message = "the lanes of a warp wait at different barrier instructions"
                 raise Violation("divergent-warp-instruction", message, lanes & warps)
 
@@ -106,7 +106,7 @@ class Barriers:
         if barrier.threads is None:
             return np.zeros(self.machine.ctas, np.int64)
         threads = self.machine.everywhere(barrier.threads()).astype(np.int64)
-        if (threads[lanes] % WARP).any():
+        if np.count_nonzero(threads[lanes] % WARP):
             message = "the thread count of a barrier is not a multiple of the warp size"
             raise Violation("deadlock", message, lanes)
         most: Array = np.where(lanes, threads, 0).max(axis=(1, 2))
@@ -118,21 +118,21 @@ class Barriers:
         for number, state in list(self.states.items()):
             arrived, wanted = self._progress(state, exited)
             done = (arrived >= wanted) & state.arrived.any(axis=(1, 2))
-            if not done.any():
+            if not np.count_nonzero(done):
                 continue
             whole = (state.expected == 0) | (state.expected == self.machine.warps)
             self.passed += done & whole
             where = done[:, None, None]
             self._acquire(state, where)
             for pc, lanes in list(state.waiting.items()):
-                if (lanes & where).any():
+                if np.count_nonzero(lanes & where):
                     released.append((pc, lanes & where))
                 state.waiting[pc] = lanes & ~where
-                if not state.waiting[pc].any():
+                if not np.count_nonzero(state.waiting[pc]):
                     del state.waiting[pc]
             state.arrived = state.arrived & ~where
             state.released = state.released.forget(self.machine.compact(done))
-            if not state.arrived.any():
+            if not np.count_nonzero(state.arrived):
                 del self.states[number]
         return released
 

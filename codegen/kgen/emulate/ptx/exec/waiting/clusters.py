@@ -31,7 +31,7 @@ class ClusterBarrier:
         machine = self.machine
         lanes = machine.active(mask)
         twice = machine.everywhere(lanes) & (self.arrivals > self.waits)
-        if twice.any():
+        if np.count_nonzero(twice):
             message = "barrier.cluster.arrive a second time without a wait between"
             raise Violation("deadlock", message, twice)
         self.arrivals = self.arrivals + lanes
@@ -45,7 +45,7 @@ class ClusterBarrier:
         self._complete()
         lanes = self.machine.everywhere(self.machine.active(mask))
         early = lanes & (self.arrivals == self.waits)
-        if early.any():
+        if np.count_nonzero(early):
             message = "barrier.cluster.wait without an arrival before it"
             raise Violation("deadlock", message, early)
         ready: Array = lanes & (self.arrivals <= self.phase[:, None, None])
@@ -74,7 +74,7 @@ class ClusterBarrier:
         reached = np.where(machine.exited, np.iinfo(np.int64).max, self.arrivals).min(axis=(1, 2))
         together = reached.reshape(-1, machine.cluster).min(axis=1).repeat(machine.cluster)
         done = (together > self.phase) & (together < np.iinfo(np.int64).max)
-        if not done.any():
+        if not np.count_nonzero(done):
             return
         self.phase = self.phase + done
         machine.met = machine.met | done

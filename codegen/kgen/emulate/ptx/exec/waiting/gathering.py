@@ -26,7 +26,7 @@ class Gathering:
         here = lanes | self.held.pop(pc) if pc in self.held else lanes
         missing = self._missing(operation, here)
         held = here & missing
-        if not held.any():
+        if not np.count_nonzero(held):
             return here, held
         self.held[pc], self._operations[pc] = held, operation
         return here & ~missing, held
@@ -38,7 +38,7 @@ class Gathering:
         if operation.members is not None:
             masks = operation.members()
             outside = here & ~named_by(masks)
-            if outside.any():
+            if np.count_nonzero(outside):
                 message = "a lane that executes it is not in its member mask"
                 raise Violation("divergent-warp-instruction", message, outside)
             return not_yet_here(masks, here, gone)
@@ -75,9 +75,9 @@ class Gathering:
         missing = ((mask >> np.arange(len(masks))) & 1 != 0) & machine.exists[0, warp]
         other = missing & there & (masks != mask)
         alive = missing & ~there & ~machine.exited[cta, warp]
-        if other.any():
+        if np.count_nonzero(other):
             which = f"{numbers('lane', np.flatnonzero(other))}, which came with another mask"
-        elif alive.any():
+        elif np.count_nonzero(alive):
             which = f"{numbers('lane', np.flatnonzero(alive))}, which never arrive"
         else:
             which = f"{numbers('lane', np.flatnonzero(missing & ~there))}, which exited instead"

@@ -29,10 +29,10 @@ class Parked:
         """Yield and remove the lanes whose wait is over, with their program counter."""
         for pc, lanes in list(self._lanes.items()):
             ready = lanes & self._wait(pc).ready(lanes)
-            if not ready.any():
+            if not np.count_nonzero(ready):
                 continue
             del self._lanes[pc]
-            if (lanes & ~ready).any():
+            if np.count_nonzero(lanes & ~ready):
                 self._lanes[pc] = lanes & ~ready
             yield pc, ready
 

@@ -244,7 +244,7 @@ class _Product:
         shape = (*warps.shape, 16, self.form.columns)
         dtype = np.int32 if self.form.d_type == "s32" else np.float32
         scaled = self.machine.everywhere(self.scale_d()).any(axis=2) & warps
-        if not scaled.any():
+        if not np.count_nonzero(scaled):
             return np.broadcast_to(np.zeros((), dtype), shape)
         found = self.products.pending_matrix(self.slots, warps)
         if found is not None and (found[1] | ~scaled).all():

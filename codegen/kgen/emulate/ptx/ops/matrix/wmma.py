@@ -146,7 +146,7 @@ class _Addresses:
     def of(self, slot: int, mask: Mask) -> Array:
         base = self.base()
         settled = settle(base, mask)
-        if settled.shape[2] > 1 and (settled != settled[..., :1]).any() and mask is None:
+        if settled.shape[2] > 1 and np.count_nonzero(settled != settled[..., :1]) and mask is None:
             message = "the lanes of a warp give different addresses"
             raise Violation("divergent-warp-instruction", message, settled != settled[..., :1])
         rows, columns = self.fragment.positions(slot)

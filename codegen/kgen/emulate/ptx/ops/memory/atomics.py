@@ -106,7 +106,7 @@ def _build(
 def _refuse_misaligned(address: Array, nbytes: int, mask: Mask) -> None:
     odd = (address & (nbytes - 1)) != 0
     lanes = odd if mask is None else odd & mask
-    if lanes.any():
+    if np.count_nonzero(lanes):
         message = f"atomic of {nbytes} bytes that is not aligned to its size"
         raise Violation("misaligned", message, lanes, address, space="global")
 

@@ -52,7 +52,7 @@ class Destination:
         machine = self.decoder.machine
         bits = issue.of(machine, ranks())
         beyond = issue.where(bits >> machine.cluster != 0)
-        if beyond.ctas.any():
+        if np.count_nonzero(beyond.ctas):
             message = f"multicast to more than the {machine.cluster} CTAs of the cluster"
             raise Violation("out-of-bounds", message, beyond.lanes(machine))
         return bits
@@ -91,7 +91,7 @@ class Destination:
             here = issue.where(own == source)
             for rank in range(machine.cluster):
                 part = here.where(self._goes_to(issue, rank, to, own))
-                if part.ctas.any():
+                if np.count_nonzero(part.ctas):
                     found.append((part, rank))
         return found
 
@@ -104,7 +104,7 @@ class Destination:
         own, named = np.arange(machine.ctas) % machine.cluster, to >> RANK_SHIFT
         counts = own if who.rank is None else who.rank
         apart = issue.where(np.where(named == 0, own, named - 1) != counts)
-        if apart.ctas.any():
+        if np.count_nonzero(apart.ctas):
             message = "bulk copy to one CTA that completes on an mbarrier of another"
             raise Violation("trap", message, apart.lanes(machine))
 
@@ -127,7 +127,7 @@ class Destination:
 def check_aligned(issue: Issue, address: Array, nbytes: int, decoder: Decoder) -> None:
     """Raise Violation unless the threads' addresses [C] are multiples of `nbytes`."""
     odd = issue.where(address % nbytes != 0)
-    if odd.ctas.any():
+    if np.count_nonzero(odd.ctas):
         message = f"bulk copy at an address that is not a multiple of {nbytes} bytes"
         lanes = odd.lanes(decoder.machine)
         raise Violation("misaligned", message, lanes, address.reshape(-1, 1, 1))

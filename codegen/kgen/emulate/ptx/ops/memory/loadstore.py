@@ -247,7 +247,7 @@ def by_window(machine: Machine, address: Array, mask: Mask) -> list[tuple[str, A
             global_lanes = global_lanes & ~part
     if not found:
         return [("global", address, mask)]
-    if (lanes & global_lanes).any():
+    if np.count_nonzero(lanes & global_lanes):
         found.append(("global", address, lanes & global_lanes))
     return found
 

@@ -62,7 +62,7 @@ def _map_address(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operan
 
 def _check_rank(machine: Machine, rank: Array, mask: Mask) -> None:
     outside = machine.active(mask) & (rank >= machine.cluster)
-    if outside.any():
+    if np.count_nonzero(outside):
         message = f"mapa to a rank beyond the {machine.cluster} CTAs of the cluster"
         raise Violation("out-of-bounds", message, outside)
 

@@ -48,7 +48,7 @@ def _initialise(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand
         at = address(mask)
         _overwrite(machine, at, mask)
         for who in mbarriers.used_by(at, mask):
-            if (who.lanes.sum(axis=(1, 2)) > 1).any():
+            if np.count_nonzero(who.lanes.sum(axis=(1, 2)) > 1):
                 raise Violation("race", "several lanes initialise one mbarrier", who.lanes)
             mbarriers.initialise(who, np.broadcast_to(per_cta(count(), who.lanes), machine.ctas))
 

@@ -57,7 +57,7 @@ class _PhaseWait:
             complete = complete | (who.lanes & done)
         late = lanes & ~complete
         early = late & ~self.warned
-        if early.any():
+        if np.count_nonzero(early):
             self.warned, self.expired = self.warned | early, self.expired | early
         self.waiting = (self.waiting & ~lanes) | late
         return complete | (late & self.expired)
@@ -79,7 +79,7 @@ class _PhaseWait:
         new = self.waiting & ~self.given_up
         self.expired = self.expired | new
         self.given_up = self.given_up | new
-        return bool(new.any())
+        return bool(np.count_nonzero(new))
 
     def describe(self, lanes: Array) -> tuple[str, str]:
         return self.mbarriers.describe(self.find(lanes)[0])
@@ -89,7 +89,7 @@ class _PhaseWait:
         found = []
         for who in self.find(mask):
             phase = self.mbarriers.phase(who).reshape(-1, 1, 1)
-            if (phase == phase[:1]).all():
+            if not np.count_nonzero(phase != phase[:1]):
                 phase = phase[:1]
             awaited = self.awaited().astype(np.int64)
             if self.by_parity:

@@ -96,7 +96,7 @@ class _RegisterCounts:
         warps = lanes.any(axis=2)
         wrong = self._counts > count if increases else self._counts < count
         wrong = wrong & warps & (self._counts > 0)
-        if wrong.any():
+        if np.count_nonzero(wrong):
             change = "increases" if increases else "decreases"
             message = f"setmaxnreg {change} the {int(self._counts[wrong][0])} registers to {count}"
             raise Violation("trap", message, lanes & wrong[..., None])
@@ -110,7 +110,7 @@ class _RegisterCounts:
         there = min(launched, _MOST - 1) * self.machine.warps
         asked = self._counts.sum(axis=1)
         over = (self._counts > 0).all(axis=1) & (asked > there)
-        if over.any():
+        if np.count_nonzero(over):
             message = (
                 f"setmaxnreg never completes: the warps ask for {int(asked[over][0]) * WARP} "
                 f"registers; the CTA has at most {there * WARP}"
