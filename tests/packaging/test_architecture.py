@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,12 +16,18 @@ ROOT = Path(__file__).parents[2]
 CODEGEN, RUNTIME = ROOT / "codegen", ROOT / "runtime"
 
 
+@functools.cache
+def import_nodes(path: Path) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    nodes = ast.walk(ast.parse(path.read_text()))
+    return tuple(node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom))
+
+
 def imports(path: Path) -> Iterator[str]:
     """Return every module that a file imports, also inside functions."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in import_nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
+        else:
             assert node.level == 0, f"{path}: relative import"
             yield node.module or ""
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
@@ -108,10 +115,10 @@ def imported_modules(path: Path, known: set[str]) -> set[str]:
     """Return the known modules that a file imports; a package only if names are imported from
     itself."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in import_nodes(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
+        elif node.module:
             inside = (f"{node.module}.{alias.name}" for alias in node.names)
             found |= {name if name in known else node.module for name in inside}
     return found & known

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 from kgen.check.gate import budgets
@@ -19,7 +20,8 @@ def test_the_example_of_the_document_is_a_good_file() -> None:
 
 def test_every_target_has_a_budget() -> None:
     """Each target has a flagship kernel in the gate, except CPU targets that differ in features
-    only, and metal3, which has the code of vulkan1.1."""
-    held = {entry.target_name for entry in budgets.load(ROOT / "perf_budgets.toml").entries}
+    only, and metal3, which has the code of vulkan1.1. The gate itself reads the whole file."""
+    rows = tomllib.loads((ROOT / "perf_budgets.toml").read_text())["budget"]
+    held = {row["target"] for row in rows}
     named = {t.name for family in families() for t in family.targets if "+" not in t.name}
     assert named - {"metal3"} <= held
