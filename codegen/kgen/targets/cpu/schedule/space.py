@@ -264,11 +264,13 @@ def _winograd(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
 
 def _split(spec: Matmul, target: Target, fixed: Fixed) -> MatmulSpace | None:
     """Return split-k of one block of out, for skinny GEMMs with unpacked B."""
-    blis = _blis(spec, target, {**fixed, "sums_in_out": 0, "tasks_per_pass": 1})
-    if blis is None or spec.batch > 1 or spec.constant or spec.layout.b_transposed:
+    if spec.batch > 1 or spec.constant or spec.layout.b_transposed or fixed.get("pack_b"):
+        return None
+    blis = _blis(spec, target, {**fixed, "pack_b": 0, "sums_in_out": 0, "tasks_per_pass": 1})
+    if blis is None:
         return None
     columns = dict(blis.columns)
-    alone = (columns["mc"] >= spec.m) & (columns["nc"] >= spec.n) & (columns["pack_b"] == 0)
+    alone = (columns["mc"] >= spec.m) & (columns["nc"] >= spec.n)
     columns["split_k"] = np.broadcast_to(fixed.get("split_k", 4), (len(blis),))
     blocks = ceil_div(spec.k, columns["kc"])
     alone &= (blocks > columns["split_k"]) & (columns["ahead"] == 0)
