@@ -57,7 +57,7 @@ def driver(tree: str) -> Path:
 
 
 def program(name: str, package: str) -> None:
-    """Return a program of a Debian package."""
+    """Require a program of a Debian package."""
     debian(package, None if shutil.which(name) else f"{name} is not installed")
 
 

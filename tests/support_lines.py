@@ -178,7 +178,7 @@ LINES: Mapping[str, Callable[[Row], Iterator[Spec]]] = {
 
 
 def _built(spec: type[S], **fields: Any) -> Iterator[S]:
-    """Return the spec, or nothing if it has a type of another target."""
+    """Yield the spec, or nothing if it has a type of another target."""
     try:
         yield spec(**fields)
     except SpecError:
@@ -190,7 +190,7 @@ def _element(expression: str, dtype: DType, shapes: Shapes) -> Elementwise:
 
 
 def _alike(found: Iterable[ScalarFunction], dtype: DType) -> Iterator[Sequence[str]]:
-    """Return groups of calls that make one kernel: calls of a group share inputs, and agree in
+    """Yield groups of calls that make one kernel: calls of a group share inputs, and agree in
     whether they give bool and are exact, so each is computed as in a kernel of its own."""
     alike: dict[object, list[str]] = {}
     for function in found:

@@ -102,7 +102,7 @@ def _excused(target: str) -> bool:
 
 
 def of_types(shapes: Sequence[tuple[int, ...]], large: int) -> list[tuple[Any, ...]]:
-    """Yield each shape in each type on each target. Large shapes are emulated in one type only,
+    """Return each shape in each type on each target. Large shapes are emulated in one type only,
     another one for the next target and shape: small shapes cover the differences between types."""
     return [
         (shape, dtype, target)

@@ -56,7 +56,7 @@ def hot_loop(text: str) -> list[str]:
 
 
 def loops(text: str) -> list[list[str]]:
-    """Yield the instructions from each label to a branch back to it."""
+    """Return the instructions from each label to a branch back to it."""
     lines = [line.partition(";")[0].strip() for line in text.splitlines()]
     labels = {line[:-1]: n for n, line in enumerate(lines) if line.startswith(".LBB")}
     found = []

@@ -23,7 +23,7 @@ def import_nodes(path: Path) -> tuple[ast.Import | ast.ImportFrom, ...]:
 
 
 def imports(path: Path) -> Iterator[str]:
-    """Return every module that a file imports, also inside functions."""
+    """Yield every module that a file imports, also inside functions."""
     for node in import_nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

@@ -28,7 +28,7 @@ OURS = {found["name"]: found for found in map(project, (ROOT, ROOT / "runtime"))
 
 
 def required(name: str, extras: set[str]) -> Iterator[Requirement]:
-    """Return the requirements of a distribution, through extras that name extras."""
+    """Yield the requirements of a distribution, through extras that name extras."""
     found = OURS[name]
     lists = [found["dependencies"], *(found["optional-dependencies"][extra] for extra in extras)]
     for requirement in map(Requirement, itertools.chain(*lists)):

@@ -120,7 +120,7 @@ def test_the_first_example_of_the_readme_needs_no_other_extra(
 
 
 def installed(name: str, extras: set[str], wheels: Path) -> Iterator[Path]:
-    """Return files and folders of the installed packages that a distribution requires with its
+    """Yield files and folders of the installed packages that a distribution requires with its
     extras."""
     queue, seen = [(name, frozenset(extras))], set[tuple[str, frozenset[str]]]()
     while queue:

@@ -50,7 +50,7 @@ class AtOnce(Executor):
 
 
 def failing(bad: str) -> Callable[[Plan], object]:
-    """Make assembling fail for kernels whose names contain a word."""
+    """Return a function that fails to assemble kernels whose names contain a word."""
     assembled = pipeline.assembled
 
     def made(plan: Plan) -> object:

@@ -197,7 +197,7 @@ TIES = {
 
 @cache
 def calls_that_start_processes() -> list[tuple[Path, str, ast.Call]]:
-    """Yield calls in kgen's code that start processes, each with its file and the function's
+    """Return calls in kgen's code that start processes, each with its file and the function's
     name."""
     return [
         (path.relative_to(CODEGEN), name, node)

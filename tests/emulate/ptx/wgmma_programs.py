@@ -73,7 +73,8 @@ def program(
     accumulate: int = 1,
     body: str = "",
 ) -> str:
-    """Run one warpgroup: shared memory from `image`, C and D as each thread's registers."""
+    """Return a program of one warpgroup: shared memory from `image`, C and D as each thread's
+    registers."""
     d_type = name.split(".")[-3]
     count = n // 4 if d_type == "f16" else n // 2
     kind = "f32" if d_type == "f32" else "b32"

@@ -27,7 +27,7 @@ Change = Callable[[Maker, str], str]
 
 
 def favoured(spec: Spec) -> float:
-    """Make the predicted seconds such that attention is always one call."""
+    """Return predicted seconds with which attention is always one call."""
     return float(not isinstance(spec, Attention))
 
 

@@ -39,7 +39,7 @@ MOST = 2**36
 
 
 def specs(rng: random.Random, target: Target, dtype: DType) -> Iterator[Spec]:
-    """Return products of any shape, type and layout of the target, and element-wise and row-wise
+    """Yield products of any shape, type and layout of the target, and element-wise and row-wise
     kernels."""
     family = targets.family(target.family)
     while True:

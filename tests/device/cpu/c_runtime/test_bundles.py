@@ -325,8 +325,7 @@ def two_programs(data: Any) -> None:
 
 
 def one_file(data: Any) -> None:
-    """Return a manifest in which a value names the file of a smaller weight, with the size of
-    the value."""
+    """Make a value name the file of a smaller weight, with the size of the value."""
     data["programs"][0]["weights"].sort(key=lambda weight: weight["name"] != "gamma")
     weights = {weight["name"]: weight for weight in data["programs"][0]["weights"]}
     weights["w1"]["file"], weights["w1"]["sha256"] = (

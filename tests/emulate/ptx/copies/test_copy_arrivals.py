@@ -44,7 +44,8 @@ SECOND = "  cp.async.ca.shared.global [%r2+256], [%d0+256], 4;\n"
 
 
 def arrive(number: int, form: str) -> str:
-    """Make the earlier copies arrive at an mbarrier; without .noinc the thread arrives, too."""
+    """Return code that makes the earlier copies arrive at an mbarrier; without .noinc the thread
+    arrives, too."""
     text = f"  cp.async.mbarrier.arrive{form}.shared.b64 [%r1+{8 * number}];\n"
     return text if form else f"{text}  mbarrier.arrive.shared.b64 _, [%r1+{8 * number}];\n"
 

@@ -60,7 +60,8 @@ def test_a_bundle_is_timed_on_the_cpu(
 
 
 def busy_bench(monkeypatch: pytest.MonkeyPatch, folder: Path, load: float, *rounds: float) -> Path:
-    """Return a bench of a kernel that takes a second, with numpy's seconds for each round."""
+    """Return a bundle whose kernel seems to take a second, and numpy these seconds in each
+    round."""
     path = kgen.build(Matmul(m=8, n=8, k=8, dtype=DType.F32), targets=["native"])
     times = [[1.0] * len(rounds), list(rounds)]
     noise = timing.ratio_noise(*times)

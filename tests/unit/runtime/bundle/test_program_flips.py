@@ -53,7 +53,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def parts(path: Path) -> Iterator[tuple[str, range]]:
-    """Return the bytes of each kind: headers and directory without padding, and contents of
+    """Yield the bytes of each kind: headers and directory without padding, and contents of
     files."""
     data = path.read_bytes()
     with zipfile.ZipFile(path) as archive:

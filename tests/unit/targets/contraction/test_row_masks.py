@@ -14,7 +14,7 @@ from kgen.targets.contraction.step_table import StepTable
 
 @st.composite
 def convolutions(draw: st.DrawFn) -> Conv2d:
-    """Yield convolutions of one to three axes, some with more filter positions than bits of a
+    """Return convolutions of one to three axes, some with more filter positions than bits of a
     word."""
     rank = draw(st.integers(1, 3))
     longest = {1: 70, 2: 36, 3: 4}[rank]
