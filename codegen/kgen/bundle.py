@@ -142,7 +142,7 @@ def check_output(path: str | os.PathLike[str]) -> Path:
     would replace it.
     """
     if not os.fspath(path):
-        raise BundleError("output='' is not a file name; give one such as kernels.kgen")
+        raise BundleError("output='' is not a file name; name the file to write")
     target = Path(path)
     try:
         folder = target.is_dir() or os.fspath(path).endswith(("/", os.sep))

@@ -249,9 +249,14 @@ def whole(name: str, text: str, least: int) -> int:
     """Parse an integer of at least `least`. Raises SpecError."""
     if len(text) > MOST_DIGITS:
         shown = f"{text[:MOST_DIGITS]}..."
-        raise SpecError(f"--{name} {shown} is not an integer of up to {MOST_DIGITS} digits")
+        raise SpecError(
+            f"--{name} {shown} is not an integer of up to {MOST_DIGITS} digits; give fewer"
+        )
     if not text.isascii() or not text.isdecimal() or int(text) < least:
-        raise SpecError(f"--{name} {text or repr(text)} is not an integer of {least} or more")
+        raise SpecError(
+            f"--{name} {text or repr(text)} is not an integer of {least} or more; give one such as "
+            f"{least + 1}"
+        )
     return int(text)
 
 

@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     targets = comma_list(args.target)
     if twice := [name for name in targets if name and targets.count(name) > 1]:
         raise TargetError(f"--target {args.target} names {twice[0]} twice; name each once")
-    output = check_output(args.output or f"{Path(args.model).stem}.kgen")
+    output = check_output(f"{Path(args.model).stem}.kgen" if args.output is None else args.output)
     start = time.perf_counter()
     shapes = shapes_of(args.shape)
     with workers.executor_of(args) as executor:

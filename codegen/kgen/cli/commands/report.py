@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     from kgen.report.page import page
 
     programs.check_threads(args.threads)
-    output = check_output(args.output or f"{Path(args.file).stem}.html")
+    output = check_output(f"{Path(args.file).stem}.html" if args.output is None else args.output)
     with SpecifiedBundle(args.file) as bundle:
         facts = _facts(args, bundle)
     text = page(facts)
