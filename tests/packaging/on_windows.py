@@ -199,7 +199,7 @@ def verdict(data: bytes) -> str:
 
 
 def verdicts() -> None:
-    """Print the verdict on each bundle of the file `pack`, one per line."""
+    """Write the verdict on each bundle of the file `pack`, one per line."""
     data = Path("pack").read_bytes()
     at, found = 0, []
     while at < len(data):

@@ -325,7 +325,8 @@ def two_programs(data: Any) -> None:
 
 
 def one_file(data: Any) -> None:
-    """Make a value name the file of a smaller weight, with the size of the value."""
+    """Let a weight name the file of a smaller one, which comes first; its size stays right for
+    the value."""
     data["programs"][0]["weights"].sort(key=lambda weight: weight["name"] != "gamma")
     weights = {weight["name"]: weight for weight in data["programs"][0]["weights"]}
     weights["w1"]["file"], weights["w1"]["sha256"] = (
