@@ -157,7 +157,6 @@ loop:
   %v.next.c0.l1.at = add nuw i32 %v.c0.inside, 16
   %v.next.c0.l1.words = call i32 @llvm.amdgcn.raw.ptr.buffer.load.i32(ptr addrspace(8) %v.next.buffer, i32 %v.next.c0.l1.at, i32 0, i32 0)
   %v.next.c0.l1 = bitcast i32 %v.next.c0.l1.words to float
-  call void asm sideeffect "", "~{memory}"()
   call void @llvm.amdgcn.sched.barrier(i32 0)
   ; scores
   %k.f0.g0.first = getelementptr [1 x [1 x [16 x [4 x float]]]], ptr addrspace(3) @k_tile, i32 0, i32 0, i32 0, i32 %lane_group, i32 0

@@ -32,6 +32,7 @@ TYPES: Mapping[str, Mapping[type[s.Schedule], str]] = {
         s.DirectMatmul: MATMUL,
         s.FmaMatmul: f"{MATMUL} without matrix instructions",
         s.MmaAttention: "attention",
+        s.PingPongAttention: "attention by MFMA",
         s.FmaAttention: "attention of f32 without matrix instructions",
         s.GpuStream: STREAM,
         s.GpuRows: ROWS,

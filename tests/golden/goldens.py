@@ -295,6 +295,9 @@ def goldens() -> Iterator[Golden]:
     heads = Attention(q=(1, 1, 16, 32), k=(1, 1, 48, 32), causal=True)
     blocks = {"block_m": 16, "block_n": 32, "num_warps": 1, "num_stages": 1}
     yield Golden(target="gfx942", spec=heads, schedule=blocks)
+    # The same by two halves of waves in turn, from four blocks in LDS.
+    blocks = {"block_m": 32, "block_n": 32, "num_warps": 2}
+    yield Golden(target="gfx950", spec=heads, schedule={"mainloop": "pingpong", **blocks})
     # Straight from the buffers: queries of two heads in a block, and lanes without a last access.
     heads = Attention(q=(1, 2, 5, 16), k=(1, 1, 20, 16), v=(1, 1, 20, 24), causal=True)
     tiles = {"block_q": 4, "block_k": 8, "thread_q": 2, "thread_k": 1}

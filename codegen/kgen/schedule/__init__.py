@@ -5,6 +5,7 @@ from kgen.schedule.attention_schedule import (
     CpuAttention,
     FmaAttention,
     MmaAttention,
+    PingPongAttention,
     UnstagedAttention,
     WgmmaAttention,
 )
@@ -51,8 +52,8 @@ __all__ = [
     "CooperativeMatmul", "CpuAttention", "CpuDepthwise", "CpuMatmul", "CpuRows", "CpuSplitMatmul",
     "CpuSplitRows", "CpuStream", "CpuTransposed", "DirectMatmul", "DotMatmul", "FmaAttention",
     "FmaMatmul", "GemvMatmul", "GpuMatmul", "GpuRows", "GpuStream", "InnerMatmul", "LimbsMatmul",
-    "MmaAttention", "MmaMatmul", "OuterMatmul", "Overrides", "PingPongMatmul", "PromotedMatmul",
-    "PromotedWgmmaMatmul", "Schedule", "ScheduleOrigin", "SharedMatmul", "SplitFmaMatmul", "SplitK",
-    "SplitMatmul", "UnstagedAttention", "UnstagedMatmul", "WgmmaAttention", "WgmmaMatmul",
-    "WinogradMatmul",
+    "MmaAttention", "MmaMatmul", "OuterMatmul", "Overrides", "PingPongAttention", "PingPongMatmul",
+    "PromotedMatmul", "PromotedWgmmaMatmul", "Schedule", "ScheduleOrigin", "SharedMatmul",
+    "SplitFmaMatmul", "SplitK", "SplitMatmul", "UnstagedAttention", "UnstagedMatmul",
+    "WgmmaAttention", "WgmmaMatmul", "WinogradMatmul",
 ]  # fmt: skip

@@ -68,6 +68,16 @@ class FmaAttention(MmaAttention):
 
 
 @frozen
+class PingPongAttention(MmaAttention):
+    """Online softmax in registers with two halves of the waves in ping-pong: one half multiplies
+    while the other computes weights."""
+
+    mainloop: ClassVar[str] = "pingpong"
+    #: [stages] Buffers in LDS, each of `block_n` keys and values: always 4.
+    num_stages: int = 4
+
+
+@frozen
 class WgmmaAttention(Schedule):
     """Online softmax by warpgroups of Hopper (wgmma): one loads by TMA, the others multiply 64
     queries each with `block_n` keys at a time, and the weights, which stay in registers, with the

@@ -16,13 +16,17 @@ from kgen.spec import Attention
 from tests.attention_specs import BOTTOM, attention, decoding, options
 from tests.emulate.one_schedule import verify
 
+#: Value of a field of a schedule.
+Field = int | str
+
 #: Two waves, and blocks of keys that are shorter than most rows.
 SMALL = {"block_m": 32, "block_n": 32, "num_warps": 2}
+HALVES: dict[str, Field] = {"mainloop": "pingpong"}
 #: Other shapes of the matrix instruction, or other lanes, each.
 TARGETS = ("gfx942", "gfx1100", "gfx1201", "gfx950", "gfx90a")
 
 
-def check(spec: Attention, target: str, path: Path, **schedule: int) -> None:
+def check(spec: Attention, target: str, path: Path, **schedule: Field) -> None:
     bundle = path / "attention.kgen"
     kgen.build(spec, targets=[target], schedule=schedule or None).save(bundle)
     report = verify(bundle, on="emulator")
@@ -63,6 +67,33 @@ def test_all_options_at_once(target: str, tmp_path: Path) -> None:
         mask=(2, 1, 21, 90), softcap=20.0, kv_length=True, lse=True,
     )  # fmt: skip
     check(spec, target, tmp_path, **SMALL)
+
+
+#: Two halves of waves in turn: no block beyond the first two, and pages of the third.
+IN_TURN: dict[str, tuple[str, Attention, dict[str, Field]]] = {
+    "every option": (
+        "gfx942",
+        attention(
+            21, 170, 40, heads=4, kv_heads=2, batch=2, layout="bshd", **BOTTOM, window=100,
+            mask=(2, 1, 21, 170), softcap=20.0, kv_length=True, lse=True,
+        ),
+        {},
+    ),
+    "pages": (
+        "gfx950", attention(9, 192, heads=2, batch=2, page_size=64, window=140, **BOTTOM), {}
+    ),
+    "one key": ("gfx950", attention(17, 1, 72, dtype="bf16"), {}),
+    "words": ("gfx90a", attention(33, 100, 24, dtype="f32", causal=True), {}),
+    "parts of the keys": ("gfx942", attention(9, 400, 32, kv_length=True), {"split_k": 3}),
+    "bytes": ("gfx950", attention(17, 40, 19, out=41, dtype="e4m3", out_dtype="f32"), {}),
+    "eight waves": ("gfx950", attention(120, 130, 24), {"block_m": 128, "num_warps": 8}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", IN_TURN)
+def test_halves_of_waves_in_turn(name: str, tmp_path: Path) -> None:
+    target, spec, fields = IN_TURN[name]
+    check(spec, target, tmp_path, **HALVES | SMALL | fields)
 
 
 @pytest.mark.parametrize("target", ["gfx1100", "gfx1201"])
@@ -212,7 +243,7 @@ def test_what_is_not_supported_is_refused() -> None:
     [
         ({"block_m": 32, "num_warps": 4}, "has 8 queries for each of num_warps=4; a matrix instr"),
         ({"block_n": 8}, "block_n=8 is less than 32, the keys of a fragment of gfx942; try block"),
-        ({"num_stages": 2}, "pass through registers to one buffer; try num_stages=1"),
+        ({"num_stages": 2}, "mainloop=mma, which has 1 block of keys in LDS; try num_stages=1"),
         ({"block_n": 48}, "block_n=48 is not a power of two; try block_n=32"),
         ({"block_n": 256}, "block_n=256 needs 131072 B of LDS; gfx942 allows 65536; try block_n="),
         ({"block_m": 256, "num_warps": 1}, "registers of a lane; gfx942 has 512; try block_m=64"),
@@ -226,6 +257,20 @@ def test_schedules_that_do_not_fit(fields: dict[str, int], message: str) -> None
         pipeline.plan_with(spec, target, whole)
     assert message in str(error.value)
     assert len(str(error.value)) <= 500
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"num_stages": 2}, "mainloop=pingpong, which has 4 blocks of keys in LDS; try num_stages"),
+        ({"num_warps": 1, "block_m": 32}, "gfx950 with num_warps=1 has no second half of its wave"),
+        ({"block_n": 128}, "block_n=128 needs 262144 B of LDS; gfx950 allows 163840; try block_n="),
+    ],
+)
+def test_halves_that_do_not_fit(fields: dict[str, int], message: str) -> None:
+    spec, target = attention(256, 2048, 128), targets.find("gfx950")
+    with pytest.raises(ScheduleError, match=message):
+        pipeline.plan_with(spec, target, HALVES | fields)
 
 
 def test_blocks_that_are_too_large_for_a_buffer_are_refused() -> None:

@@ -126,7 +126,9 @@ class Amdgpu(Family):
 
     def alternatives(self, spec: Spec, target: Target) -> tuple[Schedule, ...]:
         spec = planned_as(spec)
-        return heuristics.main_loops(spec, target) if isinstance(spec, Matmul) else ()
+        if isinstance(spec, Matmul):
+            return heuristics.main_loops(spec, target)
+        return super().alternatives(spec, target)
 
     def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:
         from kgen.targets.amdgpu.plan import plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from kgen.schedule import FmaAttention, MmaAttention
+from kgen.schedule import FmaAttention, MmaAttention, PingPongAttention
 from tests.emulate.mutations.mutation import WRONG_RESULT, Program, bugs
 from tests.emulate.mutations.templates import rendered
 
@@ -59,8 +59,16 @@ def paged_attention() -> Program:
     return rendered(f"attention q=2x2x17x16,k=2x1x288x16 f16 {options}", "gfx942", schedule)
 
 
+@cache
+def halves_in_turn() -> Program:
+    """Five blocks of keys through four stages of LDS."""
+    schedule = PingPongAttention(block_m=32, block_n=64, num_warps=2)
+    return rendered("attention q=1x1x20x24,k=1x1x300x24 f16", "gfx950", schedule)
+
+
 PROGRAMS = (
     mfma_attention,
+    halves_in_turn,
     wmma_attention,
     lane_attention,
     mfma_of_words,
@@ -115,6 +123,24 @@ MUTATIONS = (
         ("keys-of-the-first-block", r"(%k\.next\.block = .* i64) \d+", r"\1 0"),
         ("results-not-divided", r"(%share\.n0 =) .*", r"\1 fadd float 1.0, 0.0"),
         times=None,
+    ),
+    *bugs(
+        halves_in_turn,
+        "race",
+        ("no-barrier-before-products", SYNCHRONISE + r"(?=(?:.*\n){1,2} *; results)", ""),
+        ("stage-that-is-read", r"(%stage\.stored = xor i32 %stage), 2", r"\1, 1"),
+    ),
+    *bugs(
+        halves_in_turn,
+        WRONG_RESULT,
+        ("keys-of-the-first-block", r"(%k\.second\.block = .* i64) \d+", r"\1 0"),
+        ("keys-of-the-block-behind", r"(%key\.loaded = add nuw nsw i32 %key\.next), 64",
+         r"\1, 128"),
+    ),
+    *bugs(
+        halves_in_turn,
+        "uninitialised-read",
+        ("the-next-stage", r"(%stage\.after = add nuw nsw i32 %stage), 1", r"\1, 3"),
     ),
     *bugs(
         wmma_attention,

@@ -2,8 +2,9 @@
 
 A block of keys has the clocks of both products, of the vector instructions of the softmax, and of
 LDS. Those of the softmax do not overlap with the products of the same wave; those of other waves
-of the SIMD do, except on RDNA, where matrix and vector instructions share the unit. No measurement
-has corrected the model, which ranks schedules and does not claim their times.
+of the SIMD do, except on RDNA, where matrix and vector instructions share the unit. In ping-pong,
+the overlap is nearly complete, but half of the waves begin half a block late. No measurement has
+corrected the model, which ranks schedules and does not claim their times.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from kgen.errors import ScheduleError
-from kgen.schedule import FmaAttention, MmaAttention
+from kgen.schedule import FmaAttention, MmaAttention, PingPongAttention
 from kgen.spec import Attention
 from kgen.targets.amdgpu import matrix
 from kgen.targets.amdgpu.devices import Device, device_of
 from kgen.targets.amdgpu.occupancy import occupancy
 from kgen.targets.amdgpu.plan.attention.matrix_attention import (
     BASE_REGISTERS,
+    PING_PONG_STAGES,
     instruction_of,
     tiles_of,
 )
@@ -31,6 +33,7 @@ from kgen.targets.amdgpu.schedule.cost_model import (
     LAUNCH_CLOCKS,
     LDS_BYTES_PER_CLOCK,
     MEMORY_LATENCY,
+    PING_PONG_NON_OVERLAPPED,
     PLAIN_NON_OVERLAPPED,
     SETUP_CLOCKS,
     SIMDS,
@@ -60,6 +63,10 @@ COPY_INSTRUCTIONS = 1.5
 BLOCK_CLOCKS = 200
 #: Clocks of a vector instruction of a wave, by its lanes.
 VECTOR_CLOCKS = {64: 4, 32: 1}
+#: Waves of a workgroup in ping-pong: two on each SIMD.
+PING_PONG_WAVES = 2 * SIMDS
+#: Keys of a block in ping-pong: fewer do not pay for the barriers, which both halves wait for.
+PING_PONG_KEYS = (64, 128)
 #: Registers of a lane that all vector instructions can name.
 VECTOR_REGISTERS = 256
 #: Most waves of a workgroup in which some have no queries.
@@ -117,22 +124,29 @@ def _smallest(spec: Attention, target: Target) -> MmaAttention:
 
 def _space(spec: Attention, target: Target) -> Iterator[MmaAttention]:
     by_lane = matrix.of_attention(target, spec.dtype)[0].by_lane
-    kind = FmaAttention if by_lane else MmaAttention
-    yield from _tiles(spec, spec.queries, kind)
-    for tile in _tiles(spec, spec.group * spec.queries, kind):
-        if packing_fills_blocks(spec, tile.block_m):
-            yield replace(tile, packs_heads=True)
+    kinds = [FmaAttention if by_lane else MmaAttention]
+    if target.has("mfma"):
+        kinds.append(PingPongAttention)
+    for kind in kinds:
+        yield from _tiles(spec, spec.queries, kind)
+        for tile in _tiles(spec, spec.group * spec.queries, kind):
+            if packing_fills_blocks(spec, tile.block_m):
+                yield replace(tile, packs_heads=True)
 
 
 def _tiles(spec: Attention, matrix_rows: int, kind: type[MmaAttention]) -> Iterator[MmaAttention]:
     wave_queries = LANE_QUERIES if kind is FmaAttention else WAVE_QUERIES
     queries = max(wave_queries[0], power_of_two(matrix_rows))
-    for keys, rows, waves in itertools.product(BLOCKS_OF_KEYS, wave_queries, WAVES):
+    alternates = kind is PingPongAttention
+    blocks = PING_PONG_KEYS if alternates else BLOCKS_OF_KEYS
+    wave_counts = (PING_PONG_WAVES,) if alternates else WAVES
+    stages = PING_PONG_STAGES if alternates else 1
+    for keys, rows, waves in itertools.product(blocks, wave_queries, wave_counts):
         # Waves without queries still copy keys and values.
         is_larger = rows > queries or rows * waves > max(queries, IDLE_WAVES * rows)
         if is_larger or keys >= 2 * max(64, power_of_two(spec.keys)):
             continue
-        yield kind(block_m=rows * waves, block_n=keys, num_warps=waves, num_stages=1)
+        yield kind(block_m=rows * waves, block_n=keys, num_warps=waves, num_stages=stages)
 
 
 def predicted(
@@ -168,7 +182,8 @@ def predicted(
     keys = spec.pairs / spec.queries + (queries / 2 if spec.limits_keys else 0)
     steps = math.ceil(min(keys, spec.keys) / schedule.block_n)
     steps = max(1, math.ceil(steps / matrices.parts))
-    busy = rounds * steps * _together(terms)
+    alternates = isinstance(schedule, PingPongAttention)
+    busy = rounds * (steps + alternates / 2) * _together(terms, alternates)
     totals = {name: rounds * steps * value for name, value in terms.items()}
     totals["dram"] = device.clock * sum(p.nbytes for p in spec.parameters) / device.dram
     start = LAUNCH_CLOCKS + rounds * (SETUP_CLOCKS + 2 * MEMORY_LATENCY)
@@ -197,10 +212,13 @@ def _combination_clocks(matrices: HeadMatrices, device: Device) -> float:
     return LAUNCH_CLOCKS + SETUP_CLOCKS + 2 * MEMORY_LATENCY + moved
 
 
-def _together(terms: Mapping[str, float]) -> float:
+def _together(terms: Mapping[str, float], alternates: bool) -> float:
     """Return the clocks of a block of keys, with the waits of units for each other."""
     units = [value for name, value in terms.items() if name != "latency"]
-    waits = PLAIN_NON_OVERLAPPED * (sum(units) - max(units))
+    part, waits = PLAIN_NON_OVERLAPPED, 0.0
+    if alternates:  # each half waits at the barriers of both
+        part, waits = PING_PONG_NON_OVERLAPPED, 2 * BLOCK_CLOCKS
+    waits += part * (sum(units) - max(units))
     return max(max(units) + waits, terms["latency"])
 
 

@@ -15,7 +15,7 @@ from functools import cached_property
 from kgen.errors import ScheduleError
 from kgen.ops import Primitive, steps
 from kgen.ops.expression import Expression
-from kgen.schedule import FmaAttention, MmaAttention
+from kgen.schedule import FmaAttention, MmaAttention, PingPongAttention
 from kgen.spec import Attention, DType, Matmul
 from kgen.spec.spec import F32_MAX
 from kgen.targets.amdgpu import matrix
@@ -59,6 +59,7 @@ from kgen.targets.batch import BatchTerm
 from kgen.targets.contraction.access import AccessMap
 from kgen.targets.contraction.grid import block_tiles
 from kgen.targets.expressions import Rendered
+from kgen.targets.header import counted
 from kgen.targets.llvm_ir import FloatType, VectorType
 from kgen.targets.llvm_remainder import Remainder
 from kgen.targets.powers_of_two import power_of_two
@@ -66,10 +67,23 @@ from kgen_runtime.values import frozen
 
 #: Registers of a lane for addresses, maxima and temporary values.
 BASE_REGISTERS = 36
+#: Blocks of keys in LDS for halves of waves in ping-pong. While the second half multiplies the
+#: values of a block and the keys of the next one, the first half stores the third one.
+PING_PONG_STAGES = 4
 #: Selectors of V_PERM_B32. The first pair joins the low halves of a lane's word and of the same
 #: word of the lane in the other half of the wave; the second pair joins the high halves. Each pair
 #: has the selector for the lower half of the wave, then for the upper half.
 JOINED_HALVES = ((Staging.LOW_HALVES, 0x01000504), (Staging.HIGH_HALVES, 0x03020706))
+
+
+@frozen
+class BlockBefore:
+    """Block of keys that is loaded before the loop: its name, its first key, and the name of the
+    block behind it."""
+
+    phase: str
+    key: str | int
+    behind: str
 
 
 @frozen
@@ -91,6 +105,8 @@ class MatrixAttentionPlan(AmdgpuAttentionPlan):
     @property
     def before_loop(self) -> str:
         """Label of the block before the loop over blocks of keys."""
+        if self.alternates:
+            return "apart"
         return "start" if self.matrices.is_split else "entry"
 
     def pointers(self, suffix: str = "") -> tuple[str, ...]:
@@ -151,6 +167,31 @@ class MatrixAttentionPlan(AmdgpuAttentionPlan):
     @property
     def slot_type(self) -> str:
         return self.q.slot_type
+
+    @property
+    def alternates(self) -> bool:
+        """Whether two halves of the waves alternate between products and weights."""
+        return isinstance(self.schedule, PingPongAttention)
+
+    @property
+    def second_half(self) -> int:
+        """First wave of the second half."""
+        return self.schedule.num_warps // 2
+
+    @property
+    def last_stage(self) -> int:
+        return self.schedule.num_stages - 1
+
+    @property
+    def before_blocks(self) -> tuple[BlockBefore, ...]:
+        """Blocks of keys that are in LDS before the loop."""
+        first = BlockBefore(phase="first", key=self.first_key, behind="second")
+        second = BlockBefore(phase="second", key="%key.second", behind="third")
+        return (first, second) if self.alternates else (first,)
+
+    @property
+    def last_before(self) -> BlockBefore:
+        return self.before_blocks[-1]
 
     def lines_of(self, s: HeadStaging) -> tuple[int, ...]:
         groups = self.tiles.value_groups if s.is_v else self.tiles.head_groups
@@ -512,7 +553,7 @@ def _staging(access: AccessMap, tiles: AttentionTiles, target: Target) -> HeadSt
         target=target,
         tile=LdsTile(
             dtype=weight_dtype(tiles.spec),
-            stages=1,
+            stages=tiles.schedule.num_stages,
             rows=rows,
             depth=depth,
             slot_rows=1,
@@ -535,7 +576,7 @@ def instruction_of(spec: Attention, target: Target, schedule: MmaAttention) -> M
     """Return the best matrix instruction whose shape divides the blocks."""
     known = matrix.of_attention(target, spec.dtype)
     fits = FmaAttention if known[0].by_lane else MmaAttention
-    if type(schedule) is not fits:
+    if isinstance(schedule, FmaAttention) is not known[0].by_lane:
         raise ScheduleError(
             f"mainloop={schedule.mainloop} is not supported by {target.name} for attention of "
             f"{spec.dtype}; try mainloop={fits.mainloop}"
@@ -567,10 +608,19 @@ def instruction_of(spec: Attention, target: Target, schedule: MmaAttention) -> M
 
 def _check_tiles(tiles: AttentionTiles, target: Target) -> None:
     schedule = tiles.schedule
-    if schedule.num_stages != 1:
+    alternates = isinstance(schedule, PingPongAttention)
+    if schedule.num_stages != (stages := PING_PONG_STAGES if alternates else 1):
         raise ScheduleError(
-            f"num_stages={schedule.num_stages} is not supported by {target.name}, whose blocks of "
-            "keys pass through registers to one buffer; try num_stages=1"
+            f"num_stages={schedule.num_stages} is not supported by {target.name} with "
+            f"mainloop={schedule.mainloop}, which has {counted(stages, 'block')} of keys in LDS; "
+            f"try num_stages={stages}"
+        )
+    if alternates and (schedule.num_warps < 2 or not target.has("mfma")):
+        why = "no MFMA" if schedule.num_warps > 1 else "no second half of its waves"
+        raise ScheduleError(
+            f"mainloop=pingpong needs two halves of waves that use MFMA; {target.name} with "
+            f"num_warps={schedule.num_warps} has {why}; try "
+            f"{'mainloop=mma' if schedule.num_warps > 1 else 'num_warps=8'}"
         )
     if tiles.lds_bytes > (limit := target.limits["shared_memory"]):
         raise ScheduleError(

@@ -215,9 +215,14 @@ class AttentionTiles:
         return max(self.instruction.m, power_of_two(self.spec.out_head))
 
     @property
-    def lds_bytes(self) -> int:
+    def block_bytes(self) -> int:
+        """Bytes of a block of K and V in LDS."""
         depth = self.key_depth + self.value_rows
         return self.schedule.block_n * depth * weight_dtype(self.spec).itemsize
+
+    @property
+    def lds_bytes(self) -> int:
+        return self.schedule.num_stages * self.block_bytes
 
     @property
     def held_registers(self) -> int:
@@ -238,4 +243,4 @@ class AttentionTiles:
     @property
     def copied_registers(self) -> int:
         """Registers per lane that hold a block of K and V between memory and LDS."""
-        return self.lds_bytes // (self.schedule.num_warps * self.lanes.wave * 4)
+        return self.block_bytes // (self.schedule.num_warps * self.lanes.wave * 4)
