@@ -154,6 +154,8 @@ def _conv2d(spec: Spec) -> tuple[TensorParam, ...]:
             continue
         of = own.get(name, default_dtype(name, b_dtype, out))
         found.append(_packed(name, of, {"n": (outputs,), "1": (1,)}[extent]))
+    if isinstance(padding_value := spec.get("padding_value"), str):
+        found.append(_packed(padding_value, dtype, (1,)))
     return (*found, _packed("out", out, whole, "output"))
 
 

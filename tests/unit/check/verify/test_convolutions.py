@@ -182,3 +182,14 @@ def test_manifest_that_contradicts_its_spec(field: str, entry_for: EntryFor) -> 
     wrong = {"groups": 0, "padding": [0, 0, 0, 1], "stride": [2, 1], "weight_layout": "oihw"}
     with pytest.raises(BundleError, match="build the bundle again"):
         check_spec(replace(entry, spec={**entry.spec, field: wrong[field]}))
+
+
+def test_padding_value_is_the_last_input_of_a_spec(entry_for: EntryFor) -> None:
+    from kgen_runtime.schema.spec_tensors import check_spec
+
+    spec = Conv2d(
+        input=(1, 4, 6, 6), weights=(8, 4, 3, 3), padding=1, dtype="s8", padding_value="padding"
+    )
+    entry = entry_for(spec)
+    assert entry.inputs[-1].name == "padding"
+    check_spec(entry)
