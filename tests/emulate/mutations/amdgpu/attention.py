@@ -61,9 +61,13 @@ def paged_attention() -> Program:
 
 @cache
 def halves_in_turn() -> Program:
-    """Five blocks of keys through four stages of LDS."""
-    schedule = PingPongAttention(block_m=32, block_n=64, num_warps=2)
-    return rendered("attention q=1x1x20x24,k=1x1x300x24 f16", "gfx950", schedule)
+    """Five blocks of keys through four stages of LDS.
+
+    In blocks of 128 keys, values that one half stores are read by the other half behind the
+    barrier before the results. In blocks of 64, the second half reads only its own there.
+    """
+    schedule = PingPongAttention(block_m=32, block_n=128, num_warps=2)
+    return rendered("attention q=1x1x20x24,k=1x1x600x24 f16", "gfx950", schedule)
 
 
 PROGRAMS = (
@@ -127,6 +131,7 @@ MUTATIONS = (
     *bugs(
         halves_in_turn,
         "race",
+        ("no-barrier-behind-keys", SYNCHRONISE + r"(?=.*\n *%key\.loaded = )", ""),
         ("no-barrier-before-products", SYNCHRONISE + r"(?=(?:.*\n){1,2} *; results)", ""),
         ("stage-that-is-read", r"(%stage\.stored = xor i32 %stage), 2", r"\1, 1"),
     ),
@@ -134,8 +139,8 @@ MUTATIONS = (
         halves_in_turn,
         WRONG_RESULT,
         ("keys-of-the-first-block", r"(%k\.second\.block = .* i64) \d+", r"\1 0"),
-        ("keys-of-the-block-behind", r"(%key\.loaded = add nuw nsw i32 %key\.next), 64",
-         r"\1, 128"),
+        ("keys-of-the-block-behind", r"(%key\.loaded = add nuw nsw i32 %key\.next), 128",
+         r"\1, 256"),
     ),
     *bugs(
         halves_in_turn,
