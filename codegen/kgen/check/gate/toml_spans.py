@@ -32,7 +32,9 @@ _KEY = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
 _KEYS = rf"{_KEY}(?:\s*\.\s*{_KEY})*"
 _HEADER = re.compile(rf"\s*(\[\[?)\s*({_KEYS})\s*\]")
 _PAIR = re.compile(rf"({_KEYS})\s*=[ \t]*")
-_VALUE = re.compile(r"[^,}\s]+")
+#: Key of an inline table, or a brace.
+_PIECE = re.compile(rf"{_PAIR.pattern}|[{{}}]")
+_VALUE = re.compile(r"[^{,}\s][^,}\s]*")
 
 
 def places(text: str) -> Mapping[Path, TextSpan]:
@@ -69,18 +71,26 @@ def _masked(text: str) -> str:
 
 
 def _pairs(text: str, at: int, line: str) -> Iterator[tuple[Path, int, int]]:
-    """Yield the keys of a line and of its inline table, with the ranges of their values."""
+    """Yield the keys of a line and of its inline tables, with the ranges of their values."""
     first = _PAIR.match(line, len(line) - len(line.lstrip()))
     if first is None:
         return
-    outer = _names(text, at, first.span(1))
-    yield outer, at + first.end(), at + len(line.rstrip())
+    path = _names(text, at, first.span(1))
     if line[first.end() : first.end() + 1] != "{":
+        yield path, at + first.end(), at + len(line.rstrip())
         return
-    for pair in _PAIR.finditer(line, first.end()):
-        value = _VALUE.match(line, pair.end())
-        if value is not None:
-            yield outer + _names(text, at, pair.span(1)), at + value.start(), at + value.end()
+    tables: list[tuple[Path, int]] = []
+    for piece in _PIECE.finditer(line, first.end()):
+        if piece[0] == "{":
+            tables.append((path, at + piece.start()))
+        elif piece[0] == "}":
+            table, start = tables.pop()
+            yield table, start, at + piece.end()
+        else:
+            path = tables[-1][0] + _names(text, at, piece.span(1))
+            value = _VALUE.match(line, piece.end())
+            if value is not None:
+                yield path, at + value.start(), at + value.end()
 
 
 def _names(text: str, at: int, span: tuple[int, int]) -> Path:

@@ -70,6 +70,18 @@ def test_tightening_changes_numbers_and_nothing_else() -> None:
     assert tighten.rewrite(loaded, proposals) == expected
 
 
+def test_tightening_in_nested_tables() -> None:
+    """Each table's registers are told apart, whatever stands beside them."""
+    nested = "registers = 64, radv = {occupancy = 4, registers=64 }, nvk = { registers = 48 }"
+    text = FILE.replace("registers = 64", nested)
+    numbers = NUMBERS | {"code_bytes": 10_000, "instructions": 1000}
+    numbers |= {"radv.registers": 60, "radv.occupancy": 6, "nvk.registers": 48}
+    expected = text.replace("registers = 64, radv", "registers = 16, radv")
+    expected = expected.replace("occupancy = 4, registers=64 ", "occupancy = 6, registers=60 ")
+    loaded = budgets.parse_text(text, Path("b.toml"))
+    assert tighten.rewrite(loaded, tighten.proposals(report_of(judged(text, numbers)))) == expected
+
+
 def test_defaults_and_measured_ratios_are_never_tightened() -> None:
     text = FILE.replace("spills = 0", "spills = 8")
     text += 'measured = { against = "torch", ratio = 1.0 }\n'
