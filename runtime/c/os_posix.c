@@ -367,6 +367,7 @@ size_t kgen_os_variable(const char *name, char *into, size_t room)
  * scheduler/sched-bwc.rst). */
 #if !defined(KGEN_CGROUPS)
 #define KGEN_CGROUPS "/sys/fs/cgroup"
+#define KGEN_OWN_CGROUPS "/proc/self/cgroup"
 #endif
 enum { GROUP_BYTES = 4096 };
 
@@ -399,11 +400,12 @@ static int read_quotas(void)
 {
     int count = INT_MAX;
     char line[GROUP_BYTES], folder[GROUP_BYTES + sizeof KGEN_CGROUPS];
-    FILE *groups = fopen("/proc/self/cgroup", "re");
+    FILE *groups = fopen(KGEN_OWN_CGROUPS, "re");
     while (groups != NULL && fgets(line, sizeof line, groups) != NULL) {
         /* NUMBER:CONTROLLERS:PATH; version 2 names no controllers. */
         char *names = strchr(line, ':'), *path = names == NULL ? NULL : strchr(names + 1, ':');
-        if (path == NULL || (path != names + 1 && strncmp(names + 1, "cpu", 3) != 0))
+        if (path == NULL || (path != names + 1 && strncmp(names, ":cpu:", 5) != 0 &&
+                             strncmp(names, ":cpu,", 5) != 0))
             continue;
         *path++ = 0;
         path[strcspn(path, "\n")] = 0;

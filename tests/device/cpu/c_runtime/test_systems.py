@@ -71,41 +71,58 @@ def test_the_process_keeps_its_signals(folder: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+#: Program that counts CPUs as on a machine of four.
 COUNT_CPUS = """
+#include <sched.h>
 #include <stdio.h>
+#include <string.h>
 #include "os.h"
+int sched_getaffinity(pid_t process, size_t size, cpu_set_t *allowed)
+{
+    (void)process;
+    memset(allowed, 0, size);
+    for (size_t i = 0; i < 4; i++)
+        CPU_SET(i, allowed);
+    return 0;
+}
 int main(void) { printf("%d", kgen_os_cpu_count()); return 0; }
 """
-QUOTAS = [
-    ({}, None),
-    ({"cpu.max": "max 100000"}, None),
-    ({"cpu.max": "100000 100000"}, 1),
-    ({"cpu.max": "25000 100000"}, 1),
-    ({"cpu.max": "9900000 100000"}, None),
-    ({"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, None),
-    ({"cpu/cpu.cfs_quota_us": "50000", "cpu/cpu.cfs_period_us": "50000"}, 1),
-    ({"cpu/cpu.cfs_quota_us": "50001", "cpu/cpu.cfs_period_us": "50000"}, 2),
+#: Groups of a process in both versions; the controller cpuset has a group of its own.
+NEW, OLD = "0::/outer/inner\n", "5:cpuset:/sets\n4:cpu,cpuacct:/outer/inner\n1:name=systemd:/\n"
+QUOTA, PERIOD = "cpu.cfs_quota_us", "cpu.cfs_period_us"
+QUOTAS: list[tuple[str, dict[str, str], int]] = [
+    (NEW, {}, 4),
+    (NEW, {"cpu.max": "max 100000"}, 4),
+    (NEW, {"cpu.max": "100000 100000"}, 1),
+    (NEW, {"outer/cpu.max": "25000 100000", "outer/inner/cpu.max": "9900000 100000"}, 1),
+    (NEW, {"outer/inner/cpu.max": "100000 100000"}, 1),
+    (NEW, {"other/cpu.max": "100000 100000"}, 4),
+    (NEW, {f"cpu/outer/{QUOTA}": "50000", f"cpu/outer/{PERIOD}": "50000"}, 4),
+    (OLD, {f"cpu/{QUOTA}": "-1", f"cpu/{PERIOD}": "100000"}, 4),
+    (OLD, {f"cpu/{QUOTA}": "50000", f"cpu/{PERIOD}": "50000"}, 1),
+    (OLD, {f"cpu/outer/{QUOTA}": "50001", f"cpu/outer/{PERIOD}": "50000"}, 2),
+    (OLD, {f"cpu/outer/inner/{QUOTA}": "9", f"cpu/outer/inner/{PERIOD}": "50000"}, 1),
+    (OLD, {f"cpu/sets/{QUOTA}": "50000", f"cpu/sets/{PERIOD}": "50000"}, 4),
 ]
 
 
 def test_a_container_limits_the_threads(tmp_path: Path) -> None:
-    """Quotas of control groups are read beside the affinity: in a folder of the test, from both
-    versions' root groups, which are around every group."""
-    groups = tmp_path / "groups"
+    """Quotas of a process's control groups, and of the groups around them, are read beside the
+    affinity, in folders of the test."""
+    groups, own = tmp_path / "groups", tmp_path / "own"
     (tmp_path / "count.c").write_text(COUNT_CPUS)
     sources = [str(tmp_path / "count.c"), str(SOURCES / "os_posix.c")]
-    own = ["-D_GNU_SOURCE", f'-DKGEN_CGROUPS="{groups}"', f"-I{SOURCES}", "-pthread"]
-    run([compiler(), *PLAIN, *own, *sources, "-o", str(tmp_path / "count")])
-    every = len(os.sched_getaffinity(0))
-    listed = Path("/proc/self/cgroup").read_text()
-    for files, limit in QUOTAS:
-        if limit is not None and not re.search(r":cpu" if "cpu.max" not in files else "::", listed):
-            continue  # this process is in no group of that version
-        (groups / "cpu").mkdir(parents=True)
+    places = [f'-DKGEN_CGROUPS="{groups}"', f'-DKGEN_OWN_CGROUPS="{own}"']
+    flags = ["-D_GNU_SOURCE", *places, f"-I{SOURCES}", "-pthread"]
+    run([compiler(), *PLAIN, *flags, *sources, "-o", str(tmp_path / "count")])
+    for listed, files, limit in QUOTAS:
+        own.write_text(listed)
+        groups.mkdir()
         for name, text in files.items():
+            (groups / name).parent.mkdir(parents=True, exist_ok=True)
             (groups / name).write_text(text + "\n")
         found = subprocess.run([tmp_path / "count"], capture_output=True, text=True, check=True)
-        assert int(found.stdout) == (every if limit is None else min(every, limit)), files
+        assert int(found.stdout) == limit, (listed, files)
         shutil.rmtree(groups)
 
 
