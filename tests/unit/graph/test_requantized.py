@@ -60,6 +60,9 @@ from tests.unit.graph.test_quantized import calls
             "min(round(min(max(a, 0), 255.6)) + -128, 127)",
         ),
         ("round(cast(a) * 0.5 / 1e-39)", None),
+        # A sum of whole numbers needs no rounding; a limit with a fraction does.
+        ("round(round(a) + 3) - 3", "round(a)"),
+        ("round(min(max(round(a) + 3, -0.5), 6)) - 3", None),
     ],
 )
 def test_rewritten(written: str, expected: str | None) -> None:

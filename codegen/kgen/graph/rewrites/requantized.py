@@ -62,7 +62,7 @@ def _without_zero(x: Expression, zero: float) -> Expression | None:
         if inner is None or not all(map(_is_number, limit)):
             return None
         return call(x.name, (inner, *(each.number - zero for each in limit)))
-    if x.name == "round" and zero.is_integer():
+    if x.name == "round" and zero.is_integer() and x.arguments[0].name == "add":
         return _without_zero(x.arguments[0], zero)
     is_sum = x.name == "add" and x.arguments[0].name == "round"
     return x.arguments[0] if is_sum and x.arguments[1] is constant(zero) else None
