@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kgen.check.gate.judge import EntryReport, GateReport, Result, Verdict
 from kgen.check.gate.metrics import BudgetSide
+from kgen.check.gate.tighten import proposals
 
 
 def percent(margin: float | None) -> str:
@@ -92,7 +93,7 @@ def conclusion(report: GateReport) -> Iterator[str]:
     skipped = {r.note for r in results(report) if r.verdict is Verdict.SKIPPED}
     for note in sorted(filter(None, skipped)):
         yield f"skipped: {note}"
-    if better := report.count(Verdict.BETTER):
+    if better := len(proposals(report)):
         yield f"{_count(better, 'budget')} can be tightened: see kgen perf update"
     total = sum(1 for _ in results(report))
     faulty = sum(kernel.fault is not None for kernel in report.entries)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kgen.check.gate import budgets, entries, metrics, run, tighten
+from kgen.check.gate import budgets, entries, metrics, run, summary, tighten
 from kgen.check.gate.judge import GateReport, Verdict
 from kgen.check.gate.metrics import BudgetSide, Tier
 from kgen.check.gate.ratio import Ratio
@@ -88,6 +88,8 @@ def test_defaults_and_measured_ratios_are_never_tightened() -> None:
     timed = Ratio(reference=2.0, kernel=1.0, relative_noise=0.0, absolute_noise=0.0)
     report = judged(text, NUMBERS | {"spills": 0, "registers": 64, "instructions": 1000}, timed)
     assert tighten.proposals(report_of(report)) == []
+    (line,) = summary.conclusion(report_of(report))
+    assert "0 broken" in line and "tightened" not in line
 
 
 @pytest.mark.parametrize(
