@@ -125,8 +125,8 @@ kgen_status kgen_null_handle(const char *what)
     char last[MOST + 1];
     const char *found = strstr(message, before);
     strcpy(last, found == NULL ? message : found + sizeof before - 1);
-    return kgen_argument_error("the %s is NULL; %s%s", what, *last == 0 ? "find or create it first" : before,
-                               last);
+    const char *then = *last == 0 ? "find or create it first" : before;
+    return kgen_argument_error("the %s is NULL; %s%s", what, then, last);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
