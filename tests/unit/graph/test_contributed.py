@@ -89,6 +89,12 @@ CASES: dict[str, Edge] = {
     "FusedMatMul, transposed, by one matrix": of(
         "FusedMatMul", lambda a, b: a.transpose(0, 2, 1) @ b, X, normal(3, 5), transA=1
     ),
+    "Trilu, opset 11": of(
+        "Trilu", lambda x, k: np.tril(x, int(k)), X, np.array(1), upper=0, opset=11
+    ),
+    "Trilu, upper": of("Trilu", np.triu, X),
+    "ExpandDims": of("ExpandDims", lambda x, _: x[:, None], X, np.array(1, np.int32), opset=11),
+    "ExpandDims from the end": of("ExpandDims", lambda x, _: x[:, :, None], X, np.array([-2])),
     "FusedGemm": of(
         "FusedGemm", lambda a, b, c: np.where((v := a @ b.T + c) < 0, v * np.float32(0.3), v),
         normal(4, 5), normal(3, 5), normal(3), transB=1, activation="LeakyRelu",
@@ -143,9 +149,11 @@ def written(edge: Edge, folder: Path) -> onnx.ModelProto:
 @pytest.mark.parametrize("name", CASES)
 def test_against_numpy(name: str, tmp_path: Path) -> None:
     edge = CASES[name]
-    calls = lower(fuse(graph_of(folded(imported(written(edge, tmp_path), {}, OPERATORS)))))
+    model = folded(imported(written(edge, tmp_path), {}, OPERATORS))
+    calls = lower(fuse(graph_of(model)))
     found = run(calls, {"x0": edge.inputs[0]})
     for number, expected in enumerate(edge.values()):
+        assert model.tensors[f"y{number}"].shape == expected.shape
         made = found[f"y{number}"].reshape(expected.shape)
         np.testing.assert_allclose(made, expected, rtol=1e-5, atol=1e-5)
 

@@ -33,9 +33,9 @@ def refusal(model: onnx.ModelProto) -> str:
     ("kind", "remedy"),
     [
         (T.STRING, "turn text into numbers outside of the model"),
-        (T.INT4, "make it INT32, or INT64 if its values need that"),
+        (T.INT4, "make it INT8"),
         (T.UINT64, "make it INT32, or INT64 if its values need that"),
-        (T.UINT4, "make it INT32, or INT64 if its values need that"),
+        (T.UINT4, "make it UINT8"),
         (T.FLOAT4E2M1, "make it FLOAT or FLOAT16"),
         (T.COMPLEX64, "make real and imaginary parts two tensors of FLOAT"),
         (999, "make it one of ONNX's types of tensors"),

@@ -551,6 +551,20 @@ def from_joined(w: Writer, joined: str, *, mask: str, past: str, bias: str) -> l
     return [found, w.add("Concat", *(w.unsqueezed(f"{found}.{i}", 0) for i in (1, 2)), axis=0)]
 
 
+# -- views --------------------------------------------------------------------------------------
+
+
+def trilu(w: BodyWriter) -> list[str]:
+    return [w.add("Trilu", *w.node.input, upper=int(w.attributes.get("upper", 1)))]
+
+
+def expand_dims(w: BodyWriter) -> list[str]:
+    """Write ExpandDims: an axis of one element at a place that is a scalar or a list of one."""
+    first = w.constant(np.asarray([1], np.int64))
+    axis = w.add("Cast", w.add("Reshape", w.input(1), first), to=TensorProto.INT64)
+    return [w.add("Unsqueeze", w.input(0), axis)]
+
+
 # -- the tables ----------------------------------------------------------------------------------
 
 WRITERS: Mapping[str, Callable[[Writer], list[str]]] = {
@@ -562,6 +576,7 @@ WRITERS: Mapping[str, Callable[[Writer], list[str]]] = {
 LINEAR = ("axis", "block_size", "output_dtype", "saturate")
 BODIES: Mapping[str, tuple[Callable[[BodyWriter], list[str]], tuple[str, ...]]] = {
     "DequantizeLinear": (linear, LINEAR),
+    "ExpandDims": (expand_dims, ()),
     "QuantizeLinear": (linear, LINEAR),
     "GroupQueryAttention": (
         group_query,
@@ -580,6 +595,7 @@ BODIES: Mapping[str, tuple[Callable[[BodyWriter], list[str]], tuple[str, ...]]] 
         rotary,
         ("interleaved", "is_packed_batching", "num_heads", "rotary_embedding_dim", "scale"),
     ),
+    "Trilu": (trilu, ("upper",)),
 }
 
 

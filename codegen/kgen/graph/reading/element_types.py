@@ -79,6 +79,8 @@ def remedy(kind: int) -> str:
         return "turn text into numbers outside of the model"
     if name.startswith("COMPLEX"):
         return "make real and imaginary parts two tensors of FLOAT"
+    if name.endswith(("INT4", "INT2")):
+        return f"make it {name[:-1]}8"
     if "INT" in name:
         return "make it INT32, or INT64 if its values need that"
     if name.startswith("FLOAT"):

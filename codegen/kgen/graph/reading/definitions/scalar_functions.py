@@ -22,6 +22,7 @@ from onnx.reference.ops.op_or import Or
 from onnx.reference.ops.op_pow import Pow
 from onnx.reference.ops.op_quantize_linear import QuantizeLinear_23 as OnnxQuantizeLinear
 from onnx.reference.ops.op_sub import Sub
+from onnx.reference.ops.op_trilu import Trilu
 from onnx.reference.ops.op_xor import Xor
 
 from kgen.graph.reading.definitions.opsets import opset_of
@@ -61,10 +62,17 @@ class QuantizeLinear(OnnxQuantizeLinear):  # type: ignore[misc]
         return (np.clip(found, int(limits.min), int(limits.max)).astype(kind),)
 
 
-#: The same operators in ONNX Runtime's own domain.
+class ExpandDims(OpRun):  # type: ignore[misc]
+    """Unsqueeze of one axis, a scalar or a list of one."""
+
+    def _run(self, x: Array, axis: Array) -> tuple[Array]:
+        return (np.expand_dims(x, int(axis.reshape(-1)[0])),)
+
+
+#: Operators in ONNX Runtime's own domain.
 OF_ONNX_RUNTIME = tuple(
     type(each.__name__, (each,), {"op_domain": "com.microsoft"})
-    for each in (DequantizeLinear, QuantizeLinear)
+    for each in (DequantizeLinear, ExpandDims, QuantizeLinear, Trilu)
 )
 
 
