@@ -581,4 +581,7 @@ def _outer(loop: _Loop) -> EventCounts:
         "runs": runs, "waits": loop.b_lines * spec.m, "pages": 0.0,
         "streams": runs * np.log2(parts), "a_runs": spec.m, "out_runs": spec.m * across,
     } | loop.runs_of_blocks(columns)  # fmt: skip
-    return loop.counts(steps * busy, events, {"first": ~fetched, "fetched": fetched}, reads)
+    # The products of a sum follow each other, and only those of other sums hide their latency.
+    chain = spec.k / group * loop.core.rates.latency
+    cycles = np.maximum(steps * busy, chain)
+    return loop.counts(cycles, events, {"first": ~fetched, "fetched": fetched}, reads)

@@ -270,6 +270,21 @@ def test_a_prefetch_of_rows_that_are_read_is_late() -> None:
     assert counted(spec, rows.override(kc=64), "late") == 0
 
 
+def test_a_sum_of_an_outer_product_waits_for_each_of_its_products() -> None:
+    """Few columns cannot hide the latency of multiply-adds along K; many columns can."""
+    target = dataclasses.replace(targets.find("x86-64-v3"), device="Zen 4")
+    rows = OuterMatmul(mr=1, nr=16, mc=1, kc=8, nc=16, parts=8)
+
+    def arithmetic(n: int) -> float:
+        spec = Matmul(m=1, n=n, k=128, dtype="f32")
+        space = Space.of(rows.override(nc=n))
+        return float(cost_model.counts_of(spec, target, space).arithmetic[0])
+
+    latency = cores.cores()["Zen 4"].latency
+    assert arithmetic(16) == 128 * latency
+    assert arithmetic(2048) == 2 * arithmetic(1024) > 128 * latency
+
+
 def test_the_best_has_the_fixed_fields_and_the_main_loop() -> None:
     spec, target = Matmul(m=3, n=1024, k=1024, dtype="f32"), targets.find("x86-64-v3")
     found = best(spec, target, {"parts": 2, "prefetch": 0}, "outer")
