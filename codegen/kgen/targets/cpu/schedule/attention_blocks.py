@@ -146,14 +146,15 @@ def predicted(spec: Attention, target: Target, schedule: CpuAttention) -> Candid
     ends = ENDS * (chunks * group + -(-spec.out_head // lanes))
     values = product(spec.out_head, schedule.block_k / value_group, value_rate, widens)
     copies = schedule.block_k * -(-spec.out_head // lanes) * 2.0 / loads if schedule.pack_v else 0.0
-    # The first block of queries reads K and V from a farther cache level than the others.
+    # The first block of queries reads K and V from a farther cache level than the others. Either
+    # comes from the level that holds it, as B of a matmul does.
     lines = [reach * n * spec.dtype.itemsize / LINE_BYTES for n in (spec.head, spec.out_head)]
-    place, near = (core.first_read(n * LINE_BYTES * sum(lines)) for n in (pairs, 1))
-    ways = ("packed" if packs else "first" for packs in (schedule.pack_k, schedule.pack_v))
-    first = sum(n * per_event[f"{way}_{place}"] for n, way in zip(lines, ways, strict=True))
-    # Nothing hides a transfer from beyond the second-level cache.
-    away = sum(lines) * (place != "l2")
-    transfer = away * line_cycles(target, pairs * LINE_BYTES * sum(lines))
+    near, first, transfer = core.first_read(LINE_BYTES * sum(lines)), 0.0, 0.0
+    for n, packs in zip(lines, (schedule.pack_k, schedule.pack_v), strict=True):
+        place = core.first_read(pairs * LINE_BYTES * n)
+        first += n * per_event[f"{'packed' if packs else 'first'}_{place}"]
+        # Nothing hides a transfer from beyond the second-level cache.
+        transfer += n * (place != "l2") * line_cycles(target, pairs * LINE_BYTES * n)
     again = sum(lines) * per_event["b_l2" if near == "l2" else "b_far"]
     # Queries are packed as A of a matmul is, and results are stored as those of a matmul.
     q, out = (spec.parameter(name).nbytes for name in ("q", "out"))
