@@ -131,8 +131,8 @@ def specs(random: Random) -> Iterator[Matmul]:
 
 
 def _gemm(random: Random) -> Matmul:
-    """Return a random GEMM: half are f32, half have multiples of 64 as sizes, and a third have a B
-    that exceeds the caches."""
+    """Return a random GEMM: half are f32, half have multiples of a power of two as sizes, as models
+    have, and a third have a B that exceeds the caches."""
     while True:
         dtype, b_dtype, layout, packed = random.choice(
             OPERANDS[: random.choice((1, len(OPERANDS)))]
@@ -141,7 +141,8 @@ def _gemm(random: Random) -> Matmul:
         least, most = (10.5, 2 * LARGEST) if random.random() < 1 / 3 else (5, LARGEST)
         n, k = (int(2 ** random.uniform(least, 13)) for _ in "nk")
         if random.random() < 0.5:
-            n, k = (max(side // 64 * 64, 64) for side in (n, k))
+            unit = 2 ** random.randint(6, 12)
+            n, k = (max(side // unit, 1) * unit for side in (n, k))
         if m * n * k <= most:
             constant = (ConstantOperand.B,) if packed else ()
             return Matmul(
