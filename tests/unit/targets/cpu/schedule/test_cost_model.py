@@ -271,13 +271,13 @@ def test_a_prefetch_of_rows_that_are_read_is_late() -> None:
 
 
 def test_a_sum_of_an_outer_product_waits_for_each_of_its_products() -> None:
-    """Few columns cannot hide the latency of multiply-adds along K; many columns can."""
+    """A small N cannot hide the latency of multiply-adds along K; a large one can."""
     target = dataclasses.replace(targets.find("x86-64-v3"), device="Zen 4")
     rows = OuterMatmul(mr=1, nr=16, mc=1, kc=8, nc=16, parts=8)
 
     def arithmetic(n: int) -> float:
         spec = Matmul(m=1, n=n, k=128, dtype="f32")
-        space = Space.of(rows.override(nc=n))
+        space: Space[BlockedMatmul] = Space.of(rows.override(nc=n))
         return float(cost_model.counts_of(spec, target, space).arithmetic[0])
 
     latency = cores.cores()["Zen 4"].latency
