@@ -369,6 +369,10 @@ SIZES = np.array([1, 1, 2, 2])
 LEAST = np.iinfo(S32).min
 
 EDGES: dict[str, Edge] = {
+    "MeanVarianceNormalization": Edge(
+        operator="MeanVarianceNormalization", inputs=(normal(2, 3, 4, 5),),
+        attributes={"axes": [0, -1]},
+    ),
     "TopK": Edge(operator="TopK", inputs=(TIES, np.array([4])), constants=(1,), outputs=2),
     "TopK, smallest": Edge(
         operator="TopK", inputs=(TIES, np.array([7])), constants=(1,), outputs=2,

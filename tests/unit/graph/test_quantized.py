@@ -490,7 +490,7 @@ def test_refusals() -> None:
     m = Maker(opset=21)
     x = m.input("x", (3, 5))
     found = m.add("QuantizeLinear", x, m.constant(1.0), m.constant(0, ml_dtypes.int4))
-    error = f"output {found} is of INT4, which kernels do not support; make it INT32"
+    error = f"output {found} is of INT4, which kernels do not support; make it INT8"
     assert error in refused(m, found, dtype=T.INT4)
     found = m.add("QuantizeLinear", x, m.constant(1.0), m.constant(0, np.int16))
     found = m.add("Add", found, found)

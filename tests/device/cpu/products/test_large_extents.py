@@ -35,7 +35,9 @@ def test_sums_of_a_long_k() -> None:
     a, b = (rng.integers(-3, 4, shape).astype(np.float32) for shape in ((3, K), (K, 7)))
     out = np.zeros((3, 7), np.float32)
     spec = Matmul(m=3, n=7, k=K, dtype=DType.F32)
-    load(spec, here("x86-64-v3")).run(addresses({"a": a, "b": b, "out": out}))
+    kernel = load(spec, here("x86-64-v3"))
+    sums = {w.name: np.zeros(w.nbytes, np.uint8) for w in kernel.entry.workspaces}
+    kernel.run(addresses({"a": a, "b": b, "out": out, **sums}))
     np.testing.assert_array_equal(out, (a.astype(np.int64) @ b.astype(np.int64)))
 
 
