@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from kgen import targets
+from kgen.check.peers.peer import aligned
 from kgen.errors import SpecError, TargetError
 from kgen.pipeline import schedule_for
 from kgen.spec import DType, Matmul
@@ -36,7 +37,7 @@ def test_sums_of_a_long_k() -> None:
     out = np.zeros((3, 7), np.float32)
     spec = Matmul(m=3, n=7, k=K, dtype=DType.F32)
     kernel = load(spec, here("x86-64-v3"))
-    sums = {w.name: np.zeros(w.nbytes, np.uint8) for w in kernel.entry.workspaces}
+    sums = {w.name: aligned(np.zeros(w.nbytes, np.uint8)) for w in kernel.entry.workspaces}
     kernel.run(addresses({"a": a, "b": b, "out": out, **sums}))
     np.testing.assert_array_equal(out, (a.astype(np.int64) @ b.astype(np.int64)))
 
